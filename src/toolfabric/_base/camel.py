@@ -1,0 +1,65 @@
+"""The base of every record that is kept or sent: snake_case here, camelCase outside."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import msgspec
+
+from toolfabric.errors import RecordError
+
+if TYPE_CHECKING:
+    from toolfabric.values import Json, JsonObject
+
+__all__ = ["Record"]
+
+
+class Record(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    rename="camel",
+    omit_defaults=True,
+    forbid_unknown_fields=True,
+):
+    """A frozen record with an exact JSON form; decoding what was encoded gives an equal record.
+
+    An optional field is typed ``T | UnsetType = UNSET``: it is then left out of the JSON, and
+    ``null`` in its place is refused. Indexing by wire name reads the JSON form, so that a record
+    can stand wherever a plain dictionary of the same shape does.
+    """
+
+    def to_json(self) -> JsonObject:
+        """A new dictionary of JSON values."""
+        form: JsonObject = msgspec.to_builtins(self)
+        return form
+
+    @classmethod
+    def from_json(cls, value: object) -> Self:
+        """Read a JSON value of this record's form.
+
+        Raises:
+            RecordError: A field is missing, unknown or of another type. The message names the
+                path and the expectation, never the value.
+        """
+        try:
+            return msgspec.convert(value, cls, strict=True)
+        except msgspec.ValidationError as error:
+            msg = f"not a valid {cls.__name__} record: {error}"
+            raise RecordError(msg) from error
+
+    def __getitem__(self, name: str) -> Json:
+        """Read one field of the JSON form.
+
+        Raises:
+            KeyError: The field is not in the JSON form.
+        """
+        return self.to_json()[name]
+
+    def __contains__(self, name: object) -> bool:
+        """Whether the JSON form has that field."""
+        return name in self.to_json()
+
+    def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 -- mirrors dict.get
+        """Read one field of the JSON form, or ``default``."""
+        return self.to_json().get(name, default)

@@ -1,0 +1,65 @@
+"""Run a coroutine that may ignore cancellation, and be able to leave it behind.
+
+A task group cannot be left while a child swallows its cancellation, so provider code that hangs
+would hang the host with it. ``supervised`` is the one place that starts a loose task: it cancels,
+waits a bounded grace, and then abandons the task to end when it will.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, Final, TypeVar
+
+__all__ = ["GRACE_SECONDS", "abandoned", "supervised"]
+
+GRACE_SECONDS: Final = 2.0
+_T = TypeVar("_T")
+_abandoned: set[asyncio.Task[Any]] = set()
+
+
+async def supervised(
+    coroutine: Coroutine[Any, Any, _T], *, timeout: float | None = None, grace: float = GRACE_SECONDS
+) -> _T:
+    """Await a coroutine in a task of its own.
+
+    Args:
+        coroutine: What to run.
+        timeout: Seconds after which it is cancelled; ``None`` for no limit of its own.
+        grace: Seconds that a cancelled coroutine gets to end before it is left behind.
+
+    Raises:
+        TimeoutError: The time ran out. Whatever the coroutine did meanwhile stands.
+        asyncio.CancelledError: The caller was cancelled; the coroutine was told, and waited for.
+    """
+    task = asyncio.get_running_loop().create_task(coroutine)
+    try:
+        done, _pending = await asyncio.wait({task}, timeout=timeout)
+    except asyncio.CancelledError:
+        await _end(task, grace)
+        raise
+    if not done:
+        await _end(task, grace)
+        raise TimeoutError
+    return task.result()
+
+
+def abandoned() -> int:
+    """How many coroutines were left behind and have not ended since."""
+    return len(_abandoned)
+
+
+async def _end(task: asyncio.Task[Any], grace: float) -> None:
+    task.cancel()
+    _done, pending = await asyncio.wait({task}, timeout=grace)
+    if pending:
+        _abandoned.add(task)
+        task.add_done_callback(_forget)
+    elif not task.cancelled():
+        task.exception()
+
+
+def _forget(task: asyncio.Task[Any]) -> None:
+    _abandoned.discard(task)
+    if not task.cancelled():
+        task.exception()

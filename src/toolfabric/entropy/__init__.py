@@ -1,0 +1,1 @@
+"""Measuring rejected calls, and normal forms proved from the live schema."""

@@ -1,0 +1,1 @@
+"""Sandboxes for guest programs, behind one protocol."""

@@ -1,0 +1,1 @@
+"""The eight steps of a call; ``run`` alone knows their order."""

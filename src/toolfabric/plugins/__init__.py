@@ -1,0 +1,1 @@
+"""Providers that other distributions ship through entry points."""

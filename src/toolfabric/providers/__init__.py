@@ -1,0 +1,1 @@
+"""First-party providers; each stands alone."""

@@ -1,0 +1,1 @@
+"""Which actions exist: mounted providers, checked descriptors, names and the surface."""

@@ -1,0 +1,1 @@
+"""Session files in Pi's form: one writer, many readers."""

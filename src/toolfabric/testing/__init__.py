@@ -1,0 +1,1 @@
+"""Conformance suites and fakes, public for third parties."""

@@ -1,0 +1,1 @@
+"""The durable record of one execution: recorded, projected, sealed and read back."""
