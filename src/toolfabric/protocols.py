@@ -94,7 +94,7 @@ class Provider(Protocol):
         """All actions that can be called now."""
         ...
 
-    def describe(self, name: str) -> ActionSpec | None | Awaitable[ActionSpec | None]:
+    def describe(self, name: str) -> ActionSpec | Awaitable[ActionSpec | None] | None:
         """One action by its name, or ``None``."""
         ...
 

@@ -60,6 +60,6 @@ class Record(
         """Whether the JSON form has that field."""
         return name in self.to_json()
 
-    def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 -- mirrors dict.get
+    def get(self, name: str, default: Any = None) -> Any:
         """Read one field of the JSON form, or ``default``."""
         return self.to_json().get(name, default)

@@ -19,13 +19,13 @@ _abandoned: set[asyncio.Task[Any]] = set()
 
 
 async def supervised(
-    coroutine: Coroutine[Any, Any, _T], *, timeout: float | None = None, grace: float = GRACE_SECONDS
+    coroutine: Coroutine[Any, Any, _T], *, within: float | None = None, grace: float = GRACE_SECONDS
 ) -> _T:
     """Await a coroutine in a task of its own.
 
     Args:
         coroutine: What to run.
-        timeout: Seconds after which it is cancelled; ``None`` for no limit of its own.
+        within: Seconds after which it is cancelled; ``None`` for no limit of its own.
         grace: Seconds that a cancelled coroutine gets to end before it is left behind.
 
     Raises:
@@ -34,7 +34,7 @@ async def supervised(
     """
     task = asyncio.get_running_loop().create_task(coroutine)
     try:
-        done, _pending = await asyncio.wait({task}, timeout=timeout)
+        done, _pending = await asyncio.wait({task}, timeout=within)
     except asyncio.CancelledError:
         await _end(task, grace)
         raise
