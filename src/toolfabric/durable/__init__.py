@@ -1,1 +1,1 @@
-"""Bytes that survive: the only calls that change files, and what is built from them."""
+"""Bytes that survive: replacing files, appending lines, locks. It knows no word of the domain."""
