@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import msgspec
 
@@ -31,7 +31,7 @@ class Record(
 
     def to_json(self) -> JsonObject:
         """A new dictionary of JSON values."""
-        form: JsonObject = msgspec.to_builtins(self)
+        form: JsonObject = _with_lists(msgspec.to_builtins(self))
         return form
 
     @classmethod
@@ -63,3 +63,14 @@ class Record(
     def get(self, name: str, default: Any = None) -> Any:
         """Read one field of the JSON form, or ``default``."""
         return self.to_json().get(name, default)
+
+
+def _with_lists(value: Any) -> Any:
+    # A frozen record holds tuples, and msgspec leaves them so; JSON has only lists.
+    match value:
+        case dict():
+            return {key: _with_lists(inner) for key, inner in cast("dict[str, Any]", value).items()}
+        case list() | tuple():
+            return [_with_lists(inner) for inner in cast("list[Any]", value)]
+        case _:
+            return value
