@@ -19,14 +19,14 @@ Digest: TypeAlias = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 RuleKind: TypeAlias = Literal["key-form", "optional-null", "numeric-string", "enum-form"]
 
 
-class RuleRef(Record, kw_only=True):
+class RuleRef(Record, frozen=True, kw_only=True):
     """One rule of a normal form: a convention and the declared property it is about."""
 
     kind: RuleKind
     key: Annotated[str, Meta(max_length=128)]
 
 
-class Witness(Record, kw_only=True):
+class Witness(Record, frozen=True, kw_only=True):
     """What a normalization did to the shape of one call's arguments; it holds no value of theirs.
 
     It records a change of representation, not that the operation ran or succeeded (seed:
@@ -40,7 +40,7 @@ class Witness(Record, kw_only=True):
     rules: Annotated[tuple[RuleRef, ...], Meta(min_length=1, max_length=128)]
 
 
-class Operation(Record, kw_only=True):
+class Operation(Record, frozen=True, kw_only=True):
     """One call as the trace keeps it: projected arguments and a typed outcome."""
 
     type: Literal["call"]
