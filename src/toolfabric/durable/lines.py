@@ -161,8 +161,8 @@ def read_lines(
 ) -> Iterator[bytes]:
     """Yield the whole lines of a file without their newlines, never holding more than one.
 
-    A torn tail is left out, and so are empty lines, which a repair may leave. A line longer than ``max_line_bytes`` is passed over; ``skipped`` is called
-    with its number, counted from 1.
+    A torn tail is left out, and so are empty lines, which a repair may leave. A line longer than
+    ``max_line_bytes`` is passed over; ``skipped`` is called with its number, counted from 1.
 
     Raises:
         StorageError: The file cannot be opened or read.
