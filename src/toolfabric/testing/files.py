@@ -169,7 +169,7 @@ class FaultyFiles(WatchedFiles):
         number = self.calls if self._on is None else self.by_method[method]
         if self._fail_at in {None, number}:
             self.failed += 1
-            raise OSError(*self._error.args)
+            raise type(self._error)(*self._error.args)
 
 
 class FullDisk(WatchedFiles):
