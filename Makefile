@@ -32,7 +32,7 @@ bench: ## Benchmarks against baselines of the same run
 
 pins: ## Pin the newest allowed versions again, with hashes
 	@$(BOOT) run uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --python-version 3.11 pyproject.toml pins.in -o constraints.txt
-	@$(BOOT) run uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --python-version 3.11 --group dev pyproject.toml -o constraints-dev.txt
+	@$(BOOT) run uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --python-version 3.11 --group dev --all-extras pyproject.toml -o constraints-dev.txt
 
 build: ## Wheel and source archive in dist/
 	@$(BOOT) run python -m build --no-isolation
