@@ -7,6 +7,7 @@
     ├── MountError               a provider or a descriptor was refused when mounted
     ├── StorageError             bytes could not be kept or read back
     ├── RecordError              a foreign record does not have its declared form
+    ├── PathError                a path leads outside, or to what must not be used
     ├── CallError                one call was refused or failed; has a stage
     │   ├── ResolveError         no such action
     │   ├── GuardError           a policy, a deadline or a budget said no
@@ -35,6 +36,7 @@ __all__ = [
     "InvokeError",
     "KernelError",
     "MountError",
+    "PathError",
     "PrepareError",
     "RecordError",
     "ResolveError",
@@ -61,6 +63,13 @@ class StorageError(FabricError):
 
 class RecordError(FabricError):
     """A foreign record does not have its declared form. It says nothing about who wrote it."""
+
+
+class PathError(FabricError):
+    """A path leads outside its folder, or to something that must not be used so.
+
+    It is not about a file that is missing or may not be read: that stays an ``OSError``.
+    """
 
 
 class CallError(FabricError):
