@@ -19,6 +19,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+import anyio
+
 from toolfabric.durable.atomic import storage_errors
 from toolfabric.durable.fileops import RealFiles
 from toolfabric.errors import StorageError
@@ -79,8 +81,6 @@ class FileLock:
             StorageError: The lock file cannot be opened, or the time ran out.
             RuntimeError: This object holds it already.
         """
-        import anyio  # not at the top: the command line starts without an event loop
-
         pause = _FIRST_WAIT
         with anyio.move_on_after(seconds):
             while not self._take(blocking=False):

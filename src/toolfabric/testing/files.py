@@ -64,7 +64,7 @@ class WatchedFiles:
     """
 
     def __init__(self, real: FileOps) -> None:
-        self._real = real
+        self._files = real
         self._open: set[int] = set()
         self.by_method: Counter[FileMethod] = Counter()
 
@@ -85,29 +85,29 @@ class WatchedFiles:
     def open(self, path: _Path, flags: int, mode: int = 0o600, *, dir_fd: int | None = None) -> int:
         """As ``os.open``."""
         self._enter("open")
-        fd = self._real.open(path, flags, mode, dir_fd=dir_fd)
+        fd = self._files.open(path, flags, mode, dir_fd=dir_fd)
         self._open.add(fd)
         return fd
 
     def write(self, fd: int, data: bytes | memoryview) -> int:
         """As ``os.write``."""
         self._enter("write")
-        return self._real.write(fd, data)
+        return self._files.write(fd, data)
 
     def fsync(self, fd: int) -> None:
         """As ``os.fsync``."""
         self._enter("fsync")
-        self._real.fsync(fd)
+        self._files.fsync(fd)
 
     def ftruncate(self, fd: int, length: int) -> None:
         """As ``os.ftruncate``."""
         self._enter("ftruncate")
-        self._real.ftruncate(fd, length)
+        self._files.ftruncate(fd, length)
 
     def fchmod(self, fd: int, mode: int) -> None:
         """As ``os.fchmod``."""
         self._enter("fchmod")
-        self._real.fchmod(fd, mode)
+        self._files.fchmod(fd, mode)
 
     def close(self, fd: int) -> None:
         """As ``os.close``; a close that fails has closed the descriptor, as on Linux."""
@@ -116,29 +116,29 @@ class WatchedFiles:
         finally:
             if fd in self._open:
                 self._open.discard(fd)
-                self._real.close(fd)
+                self._files.close(fd)
 
     def mkdir(self, path: _Path, mode: int = 0o700, *, dir_fd: int | None = None) -> None:
         """As ``os.mkdir``."""
         self._enter("mkdir")
-        self._real.mkdir(path, mode, dir_fd=dir_fd)
+        self._files.mkdir(path, mode, dir_fd=dir_fd)
 
     def replace(
         self, src: _Path, dst: _Path, *, src_dir_fd: int | None = None, dst_dir_fd: int | None = None
     ) -> None:
         """As ``os.replace``."""
         self._enter("replace")
-        self._real.replace(src, dst, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
+        self._files.replace(src, dst, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
 
     def unlink(self, path: _Path, *, dir_fd: int | None = None) -> None:
         """As ``os.unlink``."""
         self._enter("unlink")
-        self._real.unlink(path, dir_fd=dir_fd)
+        self._files.unlink(path, dir_fd=dir_fd)
 
     def rmdir(self, path: _Path, *, dir_fd: int | None = None) -> None:
         """As ``os.rmdir``."""
         self._enter("rmdir")
-        self._real.rmdir(path, dir_fd=dir_fd)
+        self._files.rmdir(path, dir_fd=dir_fd)
 
 
 class FaultyFiles(WatchedFiles):
@@ -262,13 +262,15 @@ class CrashFiles(WatchedFiles):
         self.stopped = True
         while self._open:
             with contextlib.suppress(OSError):
-                self._real.close(self._open.pop())
+                self._files.close(self._open.pop())
         raise Crashed
 
     def open(self, path: _Path, flags: int, mode: int = 0o600, *, dir_fd: int | None = None) -> int:
         """As ``os.open``; a file that it creates is logged."""
         before = _stat(path, dir_fd)
-        fd = super().open(path, flags, mode, dir_fd=dir_fd)
+        self._enter("open")
+        fd = self._files.open(path, flags, mode, dir_fd=dir_fd)
+        self._open.add(fd)
         if before is None and flags & os.O_CREAT:
             created = os.fstat(fd)
             self._log_name("open", self._born(created), path, dir_fd, mode=stat.S_IMODE(created.st_mode))
@@ -279,7 +281,7 @@ class CrashFiles(WatchedFiles):
     def write(self, fd: int, data: bytes | memoryview) -> int:
         """As ``os.write``; logged with the place it went to."""
         if self._torn and self._stop_at == self.calls + 1:
-            self._real.write(fd, memoryview(data)[: len(data) // 2])
+            self._files.write(fd, memoryview(data)[: len(data) // 2])
         written = super().write(fd, data)
         offset = os.lseek(fd, 0, os.SEEK_CUR) - written
         self._log("write", self._known(os.fstat(fd)), data=bytes(data[:written]), offset=offset)
@@ -302,7 +304,8 @@ class CrashFiles(WatchedFiles):
 
     def mkdir(self, path: _Path, mode: int = 0o700, *, dir_fd: int | None = None) -> None:
         """As ``os.mkdir``; logged."""
-        super().mkdir(path, mode, dir_fd=dir_fd)
+        self._enter("mkdir")
+        self._files.mkdir(path, mode, dir_fd=dir_fd)
         made = os.stat(path, dir_fd=dir_fd, follow_symlinks=False)
         self._log_name("mkdir", self._born(made), path, dir_fd, mode=stat.S_IMODE(made.st_mode))
 
@@ -311,21 +314,24 @@ class CrashFiles(WatchedFiles):
     ) -> None:
         """As ``os.replace``; logged as one step."""
         source = (self._folder(src, src_dir_fd), Path(src).name)
-        super().replace(src, dst, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
+        self._enter("replace")
+        self._files.replace(src, dst, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
         moved = self._known(os.stat(dst, dir_fd=dst_dir_fd, follow_symlinks=False))
         self._log_name("replace", moved, dst, dst_dir_fd, source=source)
 
     def unlink(self, path: _Path, *, dir_fd: int | None = None) -> None:
         """As ``os.unlink``; logged."""
         found = _stat(path, dir_fd)
-        super().unlink(path, dir_fd=dir_fd)
+        self._enter("unlink")
+        self._files.unlink(path, dir_fd=dir_fd)
         if found is not None:
             self._log_name("unlink", self._known(found), path, dir_fd)
 
     def rmdir(self, path: _Path, *, dir_fd: int | None = None) -> None:
         """As ``os.rmdir``; logged."""
         found = _stat(path, dir_fd)
-        super().rmdir(path, dir_fd=dir_fd)
+        self._enter("rmdir")
+        self._files.rmdir(path, dir_fd=dir_fd)
         if found is not None:
             self._log_name("rmdir", self._known(found), path, dir_fd)
 

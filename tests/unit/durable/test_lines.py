@@ -121,7 +121,7 @@ def test_a_fragment_that_cannot_be_cut_off_does_not_spoil_the_next_line(tmp_path
     with LineWriter(tmp_path / "a", files=files) as writer:
         with pytest.raises(StorageError):
             writer.append(b"three")
-        files._real = REAL
+        files._files = REAL
         writer.append(b"four")
     assert lines_of(tmp_path / "a") == [b"th", b"four"]
 
