@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import jsonschema_rs
@@ -63,52 +64,91 @@ async def _run() -> list[Row]:
         async with Fabric.open(Path(made), {"executor": {"timeoutMs": 600_000}}, options=options) as fabric:
             await fabric.mount(Echo(), origin=Origin.HOST)
             async with pydantic_monty.AsyncMonty() as pool:
-                found = await interleaved_async(_jobs(fabric, pool), rounds=ROUNDS)
+                found = await interleaved_async(_Jobs(fabric, pool).table(), rounds=ROUNDS)
     each = {name: seconds / CALLS for name, seconds in found.items()}
     start = found["empty program"]
     bare = each["bare sandbox"]
     return [
-        Row(what="empty program, warm", seconds=start, baseline="the same, bare sandbox", baseline_seconds=found["bare empty"]),
-        Row(what="host call, one after another", seconds=each["loop"], baseline="await in process", baseline_seconds=each["await"]),
-        Row(what="host call, one after another", seconds=each["loop"], baseline="bare sandbox call", baseline_seconds=bare),
-        Row(what="host call, all at once", seconds=each["together"], baseline="bare sandbox call", baseline_seconds=bare),
-        Row(what="pipeline alone, canonical call", seconds=each["pipeline"], baseline="jsonschema-rs validation", baseline_seconds=each["validate"]),
+        Row(
+            what="empty program, warm",
+            seconds=start,
+            baseline="the same, bare sandbox",
+            baseline_seconds=found["bare empty"],
+        ),
+        Row(
+            what="host call, one after another",
+            seconds=each["loop"],
+            baseline="await in process",
+            baseline_seconds=each["await"],
+        ),
+        Row(
+            what="host call, one after another",
+            seconds=each["loop"],
+            baseline="bare sandbox call",
+            baseline_seconds=bare,
+        ),
+        Row(
+            what="host call, all at once",
+            seconds=each["together"],
+            baseline="bare sandbox call",
+            baseline_seconds=bare,
+        ),
+        Row(
+            what="pipeline alone, canonical call",
+            seconds=each["pipeline"],
+            baseline="jsonschema-rs validation",
+            baseline_seconds=each["validate"],
+        ),
     ]
 
 
-def _jobs(fabric: Fabric, pool: pydantic_monty.AsyncMonty):  # noqa: ANN202 -- a table of closures
-    validator = jsonschema_rs.validator_for(SCHEMA)
+class _Jobs:
+    """Each method is one job of a round; those that make calls make ``CALLS`` of them."""
 
-    async def same(n: int) -> int:
-        return n
+    def __init__(self, fabric: Fabric, pool: pydantic_monty.AsyncMonty) -> None:
+        self._fabric = fabric
+        self._pool = pool
+        self._validator = jsonschema_rs.validator_for(SCHEMA)
 
-    async def program(code: str) -> None:
-        result = await fabric.execute(code)
-        assert result.success, result.error  # noqa: S101 -- a benchmark of failures measures nothing
+    async def program(self, code: str) -> None:
+        """Run one program through all of Fabric."""
+        result = await self._fabric.execute(code)
+        if not result.success:
+            raise RuntimeError(result.error)
 
-    async def awaited() -> None:
+    async def bare(self, code: str) -> None:
+        """Run one program in the sandbox alone."""
+        async with self._pool.checkout(limits={"max_suspensions": 1_000_000}) as session:
+            await session.feed_run(code, external_lookup={"same": _same})
+
+    async def awaited(self) -> None:
+        """Await a coroutine in process."""
         for n in range(CALLS):
-            await same(n)
+            await _same(n)
 
-    async def bare(code: str) -> None:
-        async with pool.checkout(limits={"max_suspensions": 1_000_000}) as session:
-            await session.feed_run(code, external_lookup={"same": same})
-
-    async def validated() -> None:
+    async def validated(self) -> None:
+        """Validate the same arguments and nothing else."""
         for n in range(CALLS):
-            validator.is_valid({"n": n})
+            self._validator.is_valid({"n": n})
 
-    async def piped() -> None:
+    async def piped(self) -> None:
+        """Make the calls from the host: the pipeline and the record without a sandbox."""
         for n in range(CALLS):
-            await fabric.call("echo.same", {"n": n})
+            await self._fabric.call("echo.same", {"n": n})
 
-    return {
-        "empty program": lambda: program("return 1"),
-        "bare empty": lambda: bare("1"),
-        "loop": lambda: program(LOOP),
-        "together": lambda: program(TOGETHER),
-        "bare sandbox": lambda: bare(BARE),
-        "await": awaited,
-        "pipeline": piped,
-        "validate": validated,
-    }
+    def table(self) -> dict[str, Callable[[], Awaitable[object]]]:
+        """The jobs by name."""
+        return {
+            "empty program": partial(self.program, "return 1"),
+            "bare empty": partial(self.bare, "1"),
+            "loop": partial(self.program, LOOP),
+            "together": partial(self.program, TOGETHER),
+            "bare sandbox": partial(self.bare, BARE),
+            "await": self.awaited,
+            "pipeline": self.piped,
+            "validate": self.validated,
+        }
+
+
+async def _same(n: int) -> int:
+    return n

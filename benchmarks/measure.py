@@ -34,7 +34,9 @@ def interleaved(jobs: dict[str, Callable[[], object]], *, rounds: int) -> dict[s
     return {name: statistics.median(found) for name, found in times.items()}
 
 
-async def interleaved_async(jobs: dict[str, Callable[[], Awaitable[object]]], *, rounds: int) -> dict[str, float]:
+async def interleaved_async(
+    jobs: dict[str, Callable[[], Awaitable[object]]], *, rounds: int
+) -> dict[str, float]:
     """As ``interleaved``, for coroutines."""
     times: dict[str, list[float]] = {name: [] for name in jobs}
     for _round in range(rounds):

@@ -21,7 +21,10 @@ def main(names: list[str]) -> int:
     """Run the named benchmarks, or all."""
     unknown = set(names) - set(BENCHMARKS)
     if unknown:
-        print(f"no such benchmark: {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}", file=sys.stderr)
+        print(
+            f"no such benchmark: {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}",
+            file=sys.stderr,
+        )
         return 2
     rows: list[Row] = []
     for name in names or BENCHMARKS:
@@ -29,14 +32,23 @@ def main(names: list[str]) -> int:
     print("| what | takes | baseline | takes | ratio |\n|---|---|---|---|---|")
     for row in rows:
         print(
-            f"| {row.what} | {spelled(row.seconds)} | {row.baseline} | {spelled(row.baseline_seconds)} | {row.ratio:.2f} |"
+            f"| {row.what} | {spelled(row.seconds)} "
+            f"| {row.baseline} | {spelled(row.baseline_seconds)} | {row.ratio:.2f} |"
         )
     folder = Path(__file__).parent / "results"
     folder.mkdir(exist_ok=True)
     kept = {
         "python": platform.python_version(),
         "machine": platform.machine(),
-        "rows": [{"what": r.what, "seconds": r.seconds, "baseline": r.baseline, "baselineSeconds": r.baseline_seconds} for r in rows],
+        "rows": [
+            {
+                "what": r.what,
+                "seconds": r.seconds,
+                "baseline": r.baseline,
+                "baselineSeconds": r.baseline_seconds,
+            }
+            for r in rows
+        ],
     }
     (folder / "latest.json").write_text(json.dumps(kept, indent=2), encoding="utf-8")
     return 0

@@ -20,7 +20,9 @@ def run() -> list[Row]:
         environment = {"FABRIC_AGENT_DIR": str(Path(made) / "agent"), "PATH": "/usr/bin:/bin"}
 
         def start(*arguments: str) -> None:
-            subprocess.run([sys.executable, *arguments], check=True, capture_output=True, cwd=made, env=environment)
+            subprocess.run(
+                [sys.executable, *arguments], check=True, capture_output=True, cwd=made, env=environment
+            )
 
         commands = {
             "python -c pass": ("-c", "pass"),
