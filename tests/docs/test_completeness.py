@@ -1,0 +1,109 @@
+"""The documents name everything that there is, and nothing that there is not."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from markdown_it import MarkdownIt
+
+from toolfabric.cli.main import COMMANDS, fabric
+from toolfabric.cli.output import Exit
+from toolfabric.values import Outcome, Risk, Stage
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")))
+
+
+def read(page: str) -> str:
+    """The text of a page."""
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
+def rows(page: str, heading: str) -> Iterator[list[str]]:
+    """The rows of the table whose first heading is given, cell by cell."""
+    table = re.search(rf"^\| {re.escape(heading)} \|.*\n\|[-|]+\|\n((?:\|.*\n)*)", read(page), re.MULTILINE)
+    assert table is not None, f"{page} has no table that begins with {heading!r}"
+    for line in table[1].splitlines():
+        yield [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def inline_commands(page: str) -> Iterator[str]:
+    """Every piece of inline code that is a ``fabric`` command."""
+    for token in MarkdownIt("commonmark").enable("table").parse(read(page)):
+        for child in token.children or ():
+            if child.type == "code_inline" and re.match(r"fabric [a-z-]", child.content):
+                yield child.content
+
+
+def unknown(command_line: str) -> str | None:
+    """The first word of a command line that the command does not know, or ``None``."""
+    context = click.Context(fabric)
+    command: click.Command | None = fabric
+    for word in shlex.split(command_line)[1:]:
+        if word.startswith("-") and word != "-":
+            known = {option for each in command.params for option in each.opts} | {"--help"}
+            if word.partition("=")[0] not in known:
+                return word
+        elif isinstance(command, click.Group):
+            command = command.get_command(context, word)
+            if command is None:
+                return word
+    return None
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_command_that_a_page_mentions_exists(page: str) -> None:
+    mentioned = {line: unknown(line) for line in inline_commands(page)}
+    assert {line: word for line, word in mentioned.items() if word is not None} == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("fabric exec - --json", None),
+        ("fabric tools call pi.read --yes all", None),
+        ("fabric nonsense", "nonsense"),
+        ("fabric tools nonsense", "nonsense"),
+        ("fabric exec FILE --nonsense", "--nonsense"),
+    ],
+)
+def test_a_wrong_mention_is_seen(line: str, word: str | None) -> None:
+    assert unknown(line) == word
+
+
+def test_the_readme_lists_every_command() -> None:
+    assert [first.strip("`") for first, *_rest in rows("README.md", "command")] == [
+        f"fabric {name}" for name in COMMANDS
+    ]
+
+
+def test_the_readme_lists_every_subcommand() -> None:
+    context = click.Context(fabric)
+    told = {first.strip("`").removeprefix("fabric "): text for first, text in rows("README.md", "command")}
+    untold = {
+        f"{name} {sub}"
+        for name in COMMANDS
+        if isinstance(command := fabric.get_command(context, name), click.Group)
+        for sub in command.list_commands(context)
+        if f"`{sub}`" not in told[name]
+    }
+    assert untold == set()
+
+
+def test_the_readme_lists_every_exit_code() -> None:
+    assert [int(first) for first, _meaning in rows("README.md", "exit code")] == [int(code) for code in Exit]
+
+
+def test_the_records_page_names_every_stage_and_outcome() -> None:
+    text = read("docs/records.md")
+    assert [word for word in (*Stage, *Outcome) if f"`{word}`" not in text] == []
+
+
+@pytest.mark.parametrize("page", ["README.md", "SECURITY.md", "docs/configuration.md"])
+def test_every_risk_is_named(page: str) -> None:
+    assert [risk for risk in Risk if f"`{risk}`" not in read(page)] == []
