@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from toolfabric._base.canonical import canonical_digest
 from toolfabric.entropy.derive import is_derived, read_plan
 from toolfabric.entropy.forms import number_spelled, spelling_form
-from toolfabric.entropy.proof import Proof, prove, prove_now
+from toolfabric.entropy.proof import Proof, kept, prove
 from toolfabric.entropy.records import NormalFormPlan, NormalFormResult, RuleRef, Witness
 from toolfabric.entropy.signature import shape_signature
 from toolfabric.values import Json, JsonObject
@@ -31,24 +31,35 @@ def apply_normal_form_plan(
 ) -> NormalFormResult:
     """Bring one call's arguments into the form that the schema declares, if the plan proves how.
 
-    A canonical call costs one validation. Whatever cannot be proved goes out as the very object that
-    came in, without a witness.
+    Whatever cannot be proved goes out as the very object that came in, without a witness. A canonical
+    call costs one look-up and one validation; for that the first lines are written out.
     """
-    unchanged = NormalFormResult(args=args)
-    read = read_plan(plan) if plan is not None else None
-    if read is None or read.ref != ref:
-        return unchanged
-    seen = prove(schema)
-    if seen.digest == read.base_schema_digest and _accepts(seen, args):
-        return unchanged
-    proof = prove_now(schema)
-    if not is_derived(read, proof) or (proof is not seen and _accepts(proof, args)):
-        return unchanged
-    return (_candidate(proof, args) if isinstance(args, dict) else None) or unchanged
+    if plan is None:
+        return NormalFormResult(args=args)
+    try:
+        proof = kept[id(schema)]
+    except KeyError:
+        proof = None
+    if (
+        proof is not None
+        and proof.schema is schema
+        and type(plan) is NormalFormPlan
+        and proof.digest == plan.base_schema_digest
+        and plan.ref == ref
+        and proof.accepts(args)
+    ):
+        return NormalFormResult(args=args)
+    read = read_plan(plan)
+    changed = _changed(schema, args, read) if read is not None and read.ref == ref else None
+    return changed or NormalFormResult(args=args)
 
 
-def _accepts(proof: Proof, args: Json) -> bool:
-    return proof.validator is not None and proof.validator.accepts(args)
+def _changed(schema: object, args: Json, plan: NormalFormPlan) -> NormalFormResult | None:
+    """Everything but the canonical call that was seen before; ``None`` leaves the arguments as they are."""
+    proof = prove(schema)
+    if not is_derived(plan, proof) or not isinstance(args, dict) or proof.accepts(args):
+        return None
+    return _candidate(proof, args)
 
 
 def _candidate(proof: Proof, args: JsonObject) -> NormalFormResult | None:
@@ -59,7 +70,7 @@ def _candidate(proof: Proof, args: JsonObject) -> NormalFormResult | None:
     targets = {source: target for target, source in sources.items()}
     changed: JsonObject = {targets.get(key, key): value for key, value in args.items()}
     applied = tuple(rule for rule in proof.rules if _take(rule, proof, changed, sources))
-    if not applied or not _accepts(proof, changed):
+    if not applied or not proof.accepts(changed):
         return None
     witness = _witness(proof, args, changed, applied)
     return NormalFormResult(args=changed, witness=witness) if witness else None

@@ -6,7 +6,7 @@ of what a caller meant, nor that a call will succeed.
 
 from __future__ import annotations
 
-from toolfabric.entropy.proof import Proof, prove_now
+from toolfabric.entropy.proof import Proof, prove
 from toolfabric.entropy.records import MAX_REF, NormalFormPlan
 from toolfabric.errors import RecordError
 from toolfabric.values import JsonObject
@@ -22,7 +22,7 @@ def derive_normal_form_plan(ref: str, schema: object) -> NormalFormPlan | None:
     """
     if not _usable(ref):
         return None
-    proof = prove_now(schema)
+    proof = prove(schema)
     if proof.digest is None:
         return None
     return NormalFormPlan(version=1, ref=ref, base_schema_digest=proof.digest, rules=proof.rules)
@@ -31,7 +31,7 @@ def derive_normal_form_plan(ref: str, schema: object) -> NormalFormPlan | None:
 def proves_normal_form_plan(plan: NormalFormPlan | JsonObject, schema: object) -> bool:
     """Whether the plan is exactly what the schema, as it is now, gives; its digest alone is not enough."""
     read = read_plan(plan)
-    return read is not None and is_derived(read, prove_now(schema))
+    return read is not None and is_derived(read, prove(schema))
 
 
 def is_derived(plan: NormalFormPlan, proof: Proof) -> bool:

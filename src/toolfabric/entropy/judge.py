@@ -10,12 +10,13 @@ from __future__ import annotations
 from typing import Final, cast
 from urllib.parse import quote
 
+from toolfabric._base.expansion import has_references
 from toolfabric._base.validation import Validator, compile_schema
 from toolfabric.values import Json, JsonObject
 
 __all__ = ["PropertyJudge"]
 
-_OLD_DRAFTS: Final = ("draft-03", "draft-04", "draft-06", "draft-07")
+_OLD_DRAFTS: Final = ("draft-04", "draft-06", "draft-07")
 _PROBE: Final = "https://fabric.invalid/probe"
 _ROOT: Final = "https://fabric.invalid/root"
 
@@ -39,23 +40,27 @@ class PropertyJudge:
 
 
 def _probe(schema: JsonObject) -> JsonObject:
-    """An open object schema whose properties refer into the original, which it carries whole."""
+    """An open object schema with the same properties, and with nothing else to say."""
     draft = schema.get("$schema")
-    dialect = draft if isinstance(draft, str) else ""
-    name = "id" if "draft-04" in dialect or "draft-03" in dialect else "$id"
-    store = "definitions" if any(old in dialect for old in _OLD_DRAFTS) else "$defs"
+    dialect: JsonObject = {"$schema": draft} if isinstance(draft, str) else {}
+    if not has_references(schema):
+        return {**dialect, "properties": schema["properties"]}
+    return {**dialect, **_referring(schema, draft if isinstance(draft, str) else "")}
+
+
+def _referring(schema: JsonObject, draft: str) -> JsonObject:
+    """The probe's properties refer into the original, which it carries whole under the original's own name."""
+    name = "id" if "draft-04" in draft else "$id"
+    store = "definitions" if any(old in draft for old in _OLD_DRAFTS) else "$defs"
     own = schema.get(name)
     base = own.split("#")[0] if isinstance(own, str) else ""
     root: JsonObject = schema if base else {**schema, name: _ROOT}
     declared = cast("JsonObject", schema["properties"])
-    probe: JsonObject = {
+    return {
         name: _PROBE,
         "properties": {key: {"$ref": f"{base or _ROOT}#/properties/{_pointer(key)}"} for key in declared},
         store: {"root": root},
     }
-    if dialect:
-        probe["$schema"] = dialect
-    return probe
 
 
 def _pointer(key: str) -> str:

@@ -1,46 +1,64 @@
 """What one schema proves: its validator, its digest and the rules that hold for it.
 
-A proof is kept per schema *object*, so that a call pays for none of it twice. An entry holds its schema,
-so an identity cannot be taken over by another object while the entry lives; and it holds the schema's
-bytes, so that a schema changed in place is noticed by ``prove_now``. Entries are bounded in number, the
-oldest goes first.
+A proof is kept per schema *object*, so that a canonical call pays for none of it twice. An entry holds its
+schema, so another object cannot take over its identity while the entry lives; and it holds a fingerprint
+of the schema's bytes, so that ``prove`` notices a schema that was changed in place. Entries are bounded in
+number and in bytes, the oldest goes first.
+
+The boundary reads ``kept`` without that check. It may then take a changed schema for the earlier one, and
+only in one way: it leaves arguments alone that the earlier schema accepts, for a plan of the earlier
+schema. The changed schema does not prove that plan, so leaving them alone is right.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from threading import Lock
 from typing import Final, cast
 
 import msgspec
 
 from toolfabric._base.canonical import canonical_digest, sorted_code_units
-from toolfabric._base.validation import Validator, compile_schema
+from toolfabric._base.validation import compile_schema
 from toolfabric.entropy.forms import unique_forms
 from toolfabric.entropy.judge import PropertyJudge
 from toolfabric.entropy.records import MAX_KEY, MAX_PROPERTIES, MAX_RULES, RuleKind, RuleRef
 from toolfabric.values import Json, JsonObject
 
-__all__ = ["Proof", "forget", "prove", "prove_now"]
+__all__ = ["Proof", "forget", "kept", "prove"]
 
 _FORBIDDEN: Final = ("patternProperties", "oneOf", "anyOf", "allOf", "$ref", "if", "not")
 _UNSAFE: Final = frozenset({"__proto__", "prototype", "constructor"})
 _MOST_PROOFS: Final = 2_048
+_MOST_BYTES: Final = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fingerprint:
+    """Tells a schema from what it was before, by its bytes as they stand; it is no canonical digest."""
+
+    size: int
+    digest: bytes
+
+
+def _never(_value: Json) -> bool:
+    return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
     """What holds for one schema.
 
-    ``validator`` is missing when the schema does not compile. ``digest`` is missing, and ``rules``
-    empty, when the schema justifies no plan. ``names`` maps a form to the declared key that a
-    ``key-form`` rule gives it, ``members`` does the same for each ``enum-form`` key.
+    ``accepts`` validates a whole value, and refuses all when the schema does not compile. ``digest`` is
+    missing, and ``rules`` empty, when the schema justifies no plan. ``names`` maps a form to the declared
+    key that a ``key-form`` rule gives it, ``members`` does the same for each ``enum-form`` key.
     """
 
     schema: object
-    snapshot: bytes | None = None
-    validator: Validator | None = None
+    seen: Fingerprint | None = None
+    accepts: Callable[[Json], bool] = _never
     digest: str | None = None
     rules: tuple[RuleRef, ...] = ()
     judge: PropertyJudge | None = None
@@ -49,59 +67,58 @@ class Proof:
     members: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
 
 
-_proofs: dict[int, Proof] = {}
-_entering = Lock()  # guards the count of entries against threads that add at the same time
+kept: Final[dict[int, Proof]] = {}
+"""Proofs by the identity of their schema. To be read by the boundary and changed here alone."""
+_entering = Lock()  # guards the sum of sizes against threads that add at the same time
 
 
 def prove(schema: object) -> Proof:
-    """The proof of this schema object, as it was when first seen. Costs one look-up from then on."""
-    proof = _proofs.get(id(schema))
-    if proof is None or proof.schema is not schema:
-        return _enter(schema)
-    return proof
-
-
-def prove_now(schema: object) -> Proof:
-    """The proof of this schema object as it is now, even if it was changed in place since."""
-    proof = prove(schema)
-    if proof.snapshot is None or proof.snapshot != _snapshot(schema):
-        return _enter(schema)
-    return proof
+    """The proof of this schema object as it is now, even if it was changed in place since it was seen."""
+    proof = kept.get(id(schema))
+    if proof is not None and proof.schema is schema:
+        seen = _fingerprint(schema)
+        if seen is not None and seen == proof.seen:
+            return proof
+    return _enter(schema)
 
 
 def forget(schema: object) -> None:
     """Drop what is kept of a schema object, because its descriptor changed or left."""
     with _entering:
-        _proofs.pop(id(schema), None)
+        kept.pop(id(schema), None)
 
 
 def _enter(schema: object) -> Proof:
     proof = _proof_of(schema)
     with _entering:
-        _proofs.pop(id(schema), None)
-        while len(_proofs) >= _MOST_PROOFS:
-            del _proofs[next(iter(_proofs))]
-        _proofs[id(schema)] = proof
+        kept.pop(id(schema), None)
+        room = _MOST_BYTES - proof.seen.size if proof.seen else _MOST_BYTES
+        held = sum(other.seen.size for other in kept.values() if other.seen)
+        while kept and (len(kept) >= _MOST_PROOFS or held > room):
+            gone = kept.pop(next(iter(kept)))
+            held -= gone.seen.size if gone.seen else 0
+        kept[id(schema)] = proof
     return proof
 
 
-def _snapshot(schema: object) -> bytes | None:
+def _fingerprint(schema: object) -> Fingerprint | None:
     try:
-        return msgspec.json.encode(schema)
+        encoded = msgspec.json.encode(schema)
     except (TypeError, ValueError, OverflowError, RecursionError):
         return None
+    return Fingerprint(size=len(encoded), digest=sha256(encoded).digest())
 
 
 def _proof_of(schema: object) -> Proof:
     if not isinstance(schema, dict):
         return Proof(schema=schema)
     declared = cast("JsonObject", schema)
-    snapshot = _snapshot(declared)
+    seen = _fingerprint(declared)
     try:
-        validator = compile_schema(declared)
+        accepts = compile_schema(declared).accepts
     except ValueError:
-        return Proof(schema=schema, snapshot=snapshot)
-    plain = Proof(schema=schema, snapshot=snapshot, validator=validator)
+        return Proof(schema=declared, seen=seen)
+    plain = Proof(schema=declared, seen=seen, accepts=accepts)
     if not _in_language(declared):
         return plain
     try:
@@ -116,9 +133,9 @@ def _proof_of(schema: object) -> Proof:
     forms = unique_forms(properties)
     kept = {rule.key for rule in rules if rule.kind == "key-form"}
     return Proof(
-        schema=schema,
-        snapshot=snapshot,
-        validator=validator,
+        schema=declared,
+        seen=seen,
+        accepts=accepts,
         digest=digest,
         rules=rules,
         judge=judge,
