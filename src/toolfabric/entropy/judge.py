@@ -49,7 +49,7 @@ def _probe(schema: JsonObject) -> JsonObject:
 
 
 def _referring(schema: JsonObject, draft: str) -> JsonObject:
-    """The probe's properties refer into the original, which it carries whole under the original's own name."""
+    """The properties refer into the original, which the probe carries whole under the original name."""
     name = "id" if "draft-04" in draft else "$id"
     store = "definitions" if any(old in draft for old in _OLD_DRAFTS) else "$defs"
     own = schema.get(name)
