@@ -14,7 +14,7 @@ from typing import Final
 import platformdirs
 
 from toolfabric.config.document import parse_document
-from toolfabric.config.parse import parse
+from toolfabric.config.parse import Parsed, parse
 from toolfabric.config.records import Leaf, Loaded, Problem, Source, SourceKind, SourceState
 from toolfabric.config.sections import DEFAULT, Layer
 from toolfabric.config.trust import (
@@ -27,7 +27,15 @@ from toolfabric.config.trust import (
 from toolfabric.errors import ConfigError
 from toolfabric.values import Json, JsonObject
 
-__all__ = ["AGENT_DIR_VARIABLE", "Examined", "agent_folder", "examine_config", "load_config"]
+__all__ = [
+    "AGENT_DIR_VARIABLE",
+    "Examined",
+    "agent_folder",
+    "environment",
+    "examine_bytes",
+    "examine_config",
+    "load_config",
+]
 
 AGENT_DIR_VARIABLE: Final = "FABRIC_AGENT_DIR"
 
@@ -97,6 +105,23 @@ def examine_config(
     )
     problems = (*(one for read in reads for one in read.problems), *parsed.problems)
     return Examined(loaded=loaded, problems=problems)
+
+
+def examine_bytes(data: bytes, source: Source) -> Parsed:
+    """Say what one file's content alone would set, and what is wrong with it, before it counts."""
+    document = parse_document(data, source)
+    parsed = parse([Layer(source=source, content=document.content)])
+    return Parsed(
+        config=parsed.config,
+        problems=document.problems + parsed.problems,
+        warnings=document.warnings + parsed.warnings,
+        leaves=tuple(leaf for leaf in parsed.leaves if leaf.source == source),
+    )
+
+
+def environment() -> Mapping[str, str]:
+    """Give the process's environment. Nothing else in Fabric reads it; the rest is handed a mapping."""
+    return os.environ
 
 
 def agent_folder(environ: Mapping[str, str]) -> tuple[Path, Source]:
