@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, cast
@@ -40,6 +41,8 @@ MAX_INTEGER: Final = 2**53 - 1
 _BITS_PER_DIGIT: Final = 3.4
 _WIDEST: Final = 6
 """The most bytes that one character of a string can take: an escape such as ``\\u0001``."""
+_CHARACTERS: Final = re.compile(r"(?:[^\\]++|\\[^u]|\\u[0-9a-f]{4})*+")
+"""Whole characters of a JSON string, so that no escape is cut in two."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,11 +154,6 @@ def bound_text(text: str, limit: int = STRING_BYTES) -> tuple[str | None, Cut]:
         return None, Cut(dropped=1)
     if len(text) * _WIDEST + 2 <= limit or (head == text and len(encode(text)) <= limit):
         return text, Cut()
-    fits, too_long = 0, len(head) + 1
-    while too_long - fits > 1:
-        middle = (fits + too_long) // 2
-        if len(encode(head[:middle])) <= limit:
-            fits = middle
-        else:
-            too_long = middle
-    return head[:fits], Cut(truncated=1)
+    body = encode(head)[1 : limit - 1].decode(errors="ignore")
+    whole = cast("re.Match[str]", _CHARACTERS.match(body)).group()
+    return json.loads(f'"{whole}"'), Cut(truncated=1)

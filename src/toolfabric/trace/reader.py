@@ -13,6 +13,7 @@ from typing import Final, cast
 
 import msgspec
 
+from toolfabric._base.text import one_line
 from toolfabric.errors import RecordError
 from toolfabric.trace.bounds import ENVELOPE_BYTES, excess
 from toolfabric.trace.records import KIND, VERSION, Trace
@@ -38,7 +39,7 @@ def read_trace(value: object) -> Trace:
     The value is only looked at; containers of ``args`` and ``result`` are shared with the record.
 
     Raises:
-        RecordError: It is none. The message says where and why; it repeats keys, never values.
+        RecordError: It is none. The message says where and why; it repeats keys (escaped), never values.
     """
     _require_kind(value)
     reason = excess(value, levels=MAX_LEVELS, size=ENVELOPE_BYTES)
@@ -70,6 +71,6 @@ def _require_kind(value: object) -> None:
 
 
 def _without_value(message: str) -> str:
-    if not message.startswith(_ECHOES):
-        return message
-    return f"not one of the known values{message[message.rfind(' - at ') :]}"
+    if message.startswith(_ECHOES):
+        message = f"not one of the known values{message[message.rfind(' - at ') :]}"
+    return one_line(message)
