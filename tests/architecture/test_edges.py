@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 import pytest
 
 PRINTS = frozenset(("cli/output.py",))
-READS_ENVIRONMENT = frozenset(("cli/main.py",))
+READS_ENVIRONMENT = frozenset(("config/load.py",))
 LEAVES_PROCESS = ("cli/",)
 USES_STREAMS = ("cli/",)
 
@@ -72,7 +72,7 @@ def test_only_the_output_module_prints(sources: Mapping[str, ast.Module]) -> Non
     assert breaking(sources, prints, *PRINTS) == {}
 
 
-def test_only_the_command_line_reads_the_environment(sources: Mapping[str, ast.Module]) -> None:
+def test_only_the_configuration_reads_the_environment(sources: Mapping[str, ast.Module]) -> None:
     assert breaking(sources, reads_environment, *READS_ENVIRONMENT) == {}
 
 

@@ -9,6 +9,7 @@ import re
 import pytest
 
 from toolfabric import errors
+from toolfabric.values import Outcome
 
 _LINE = re.compile(r"^(?P<indent>[│ ]*)(?:[├└]── )?(?P<name>[A-Z]\w*)(?= {2,}|$)")
 _STEP = 4
@@ -59,6 +60,12 @@ def test_an_error_keeps_its_class_and_text_in_another_process(name: str) -> None
     raised: Exception = vars(errors)[name]("what was wrong, where, what to do")
     back = pickle.loads(pickle.dumps(raised))  # noqa: S301 -- our own bytes, made on this line
     assert (type(back), str(back), back.__dict__) == (type(raised), str(raised), raised.__dict__)
+
+
+def test_an_error_keeps_what_it_carries_in_another_process() -> None:
+    raised = errors.InvokeError("the provider was cancelled", outcome=Outcome.ABORTED)
+    back = pickle.loads(pickle.dumps(raised))  # noqa: S301 -- our own bytes, made on this line
+    assert (str(back), back.outcome) == ("the provider was cancelled", Outcome.ABORTED)
 
 
 @pytest.mark.parametrize(

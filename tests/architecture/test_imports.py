@@ -13,7 +13,7 @@ LAZY_MODULES = frozenset(
     (
         "__init__.py",  # the public names load what is heavy on first use
         "entropy/__init__.py",  # the boundary needs the online half alone
-        "runtime.py",  # the composition root builds only what configuration asks for
+        "execution/results.py",  # answers are seldom spelled as YAML
     )
 )
 LAZY_PACKAGES = ("cli/", "kernels/")  # a command, or a sandbox, is loaded when it is run

@@ -101,11 +101,13 @@ def of_os(call: ast.Call, name: str) -> bool:
     return name in OS_CHANGES or (name == "fdopen" and mode_may_write(call, 1))
 
 
-def of_anything(call: ast.Call, name: str) -> bool:
-    """Whether ``x.name(...)`` would change files if ``x`` were a path."""
+def of_anything(call: ast.Call, receiver: str, name: str) -> bool:
+    """Whether ``receiver.name(...)`` would change files if the receiver were a path."""
     if name == "replace":  # a string's takes two arguments, a datetime's and a record's take keywords
         return len(call.args) == 1 and not call.keywords
-    return name in PATH_CHANGES or (name == "open" and mode_may_write(call, 0))
+    if name == "open":  # called on a class, it is one of our own constructors
+        return not receiver[:1].isupper() and mode_may_write(call, 0)
+    return name in PATH_CHANGES
 
 
 def of_module(call: ast.Call, module: str, name: str) -> bool | None:
@@ -131,7 +133,8 @@ def changes_files(call: ast.Call) -> bool:
         case ast.Attribute(value=receiver, attr=name):
             known = of_module(call, receiver.id, name) if isinstance(receiver, ast.Name) else None
             if known is None:
-                return last_name(receiver) not in FILEOPS_NAMES and of_anything(call, name)
+                owner = last_name(receiver)
+                return owner not in FILEOPS_NAMES and of_anything(call, owner, name)
             return known
         case _:
             return False
@@ -183,6 +186,7 @@ def test_nothing_of_the_leaf_helpers_is_excepted(exceptions: Mapping[str, Mappin
         "os.fdopen(fd, 'wb')",
         "p.write_text('x')",
         "Path('x').open('r+')",
+        "self.path.open(mode)",
         "p.rename(q)",
         "p.replace(q)",
         "p.mkdir(parents=True)",
@@ -206,6 +210,7 @@ def test_a_planted_write_is_seen(line: str) -> None:
         "p.open()",
         "os.open(p, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=fd)",
         "self._files.unlink(p)",
+        "Spool.open(path, files=files)",
         "files.open(p, os.O_CREAT)",
         "text.replace('a', 'b')",
         "moment.replace(tzinfo=UTC)",
