@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from toolfabric.config.records import Problem, Source
-from toolfabric.config.rules import type_name
+from toolfabric.config.rules import key_name, type_name
 from toolfabric.values import Json, JsonObject
 
 __all__ = ["MAX_BYTES", "Document", "parse_document"]
@@ -21,6 +20,7 @@ __all__ = ["MAX_BYTES", "Document", "parse_document"]
 MAX_BYTES: Final = 1024 * 1024
 _MAX_DEPTH: Final = 64
 _INT_DIGITS: Final = 18
+_MOST_REPEATED: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,12 @@ class _Object(dict[str, Json]):
     def __init__(self, pairs: list[tuple[str, Json]]) -> None:
         super().__init__(pairs)
         seen: set[str] = set()
-        self.repeated = [key for key, _value in pairs if key in seen or seen.add(key)]
+        repeated: dict[str, None] = {}
+        for key, _value in pairs:
+            if key in seen:
+                repeated[key] = None
+            seen.add(key)
+        self.repeated = tuple(repeated)
 
 
 def parse_document(data: bytes, source: Source) -> Document:
@@ -49,7 +54,7 @@ def parse_document(data: bytes, source: Source) -> Document:
         return Document(content={}, problems=(Problem(source=source, path="", message=str(error)),))
     warnings = tuple(
         Problem(source=source, path=path, message="is given more than once; the last one counts")
-        for path in repeated
+        for path in repeated[:_MOST_REPEATED]
     )
     return Document(content=value, warnings=warnings)
 
@@ -75,23 +80,25 @@ def _decoded(data: bytes) -> tuple[JsonObject, list[str]]:
         raise _MalformedError(reason) from error
     except RecursionError as error:
         raise _MalformedError("is nested too deeply") from error
-    if not isinstance(value, dict):
+    if not isinstance(value, _Object):
         raise _MalformedError(f"is {type_name(value)}; allowed: one JSON object")
-    repeated = list(_repeated(value, "", 1))
-    return value, repeated
+    repeated = list(map(key_name, value.repeated))
+    return {key: _plain(one, key_name(key), 2, repeated) for key, one in value.items()}, repeated
 
 
-def _repeated(value: Json, path: str, depth: int) -> Iterator[str]:
+def _plain(value: Json, path: str, depth: int, repeated: list[str]) -> Json:
     if depth > _MAX_DEPTH:
         raise _MalformedError(f"is nested more than {_MAX_DEPTH} levels deep")
-    if isinstance(value, dict):
-        if isinstance(value, _Object):
-            yield from (f"{path}.{key}" if path else key for key in dict.fromkeys(value.repeated))
-        for key, one in value.items():
-            yield from _repeated(one, f"{path}.{key}" if path else key, depth + 1)
-    elif isinstance(value, list):
-        for number, one in enumerate(value):
-            yield from _repeated(one, f"{path}[{number}]", depth + 1)
+    match value:
+        case _Object():
+            repeated.extend(f"{path}.{key_name(key)}" for key in value.repeated)
+            return {
+                key: _plain(one, f"{path}.{key_name(key)}", depth + 1, repeated) for key, one in value.items()
+            }
+        case list():
+            return [_plain(one, f"{path}[{number}]", depth + 1, repeated) for number, one in enumerate(value)]
+        case _:
+            return value
 
 
 def _int(digits: str) -> int | float:

@@ -6,6 +6,7 @@ a secret, and it may be written to steer a terminal.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Callable, Iterable
@@ -23,6 +24,7 @@ __all__ = [
     "clamped",
     "flag",
     "integer",
+    "key_name",
     "nearest",
     "text",
     "text_map",
@@ -32,6 +34,7 @@ __all__ = [
 ]
 
 _T = TypeVar("_T")
+_PLAIN_KEY = re.compile(r"[A-Za-z0-9_$-]{1,64}\Z")
 _E = TypeVar("_E", bound=StrEnum)
 
 
@@ -66,6 +69,11 @@ def type_name(value: Json) -> str:
             return "an array"
         case dict():
             return "an object"
+
+
+def key_name(key: str) -> str:
+    """A key as messages show it: short, and unable to steer a terminal or to pass for a path."""
+    return key if _PLAIN_KEY.match(key) else json.dumps(key[:64])
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
@@ -120,7 +128,7 @@ def choice(kind: type[_E]) -> Rule[_E]:
             raise UnfitError(f"is {type_name(value)}")
         if value not in names:
             near = nearest(value, names)
-            raise UnfitError("is another string" + (f"; did you mean {near!r}?" if near else ""))
+            raise UnfitError("is an unknown string" + (f"; did you mean {near!r}?" if near else ""))
         return kind(value), ""
 
     return Rule(allowed="one of " + ", ".join(names), read=read)
@@ -182,7 +190,7 @@ def web_address() -> Rule[str]:
         if not isinstance(value, str):
             raise UnfitError(f"is {type_name(value)}")
         if not re.match(r"https?://[^\s/?#]", value, re.IGNORECASE):
-            raise UnfitError("is another string")
+            raise UnfitError("is a string of another form")
         return value, ""
 
     return Rule(allowed="an address beginning with http:// or https://", read=read)

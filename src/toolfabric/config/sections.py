@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar, cast
 
 from toolfabric.config.records import Leaf, Problem, Source, SourceKind
-from toolfabric.config.rules import Rule, UnfitError, nearest, type_name
+from toolfabric.config.rules import Rule, UnfitError, key_name, nearest, type_name
 from toolfabric.values import Json, JsonObject
 
 __all__ = ["DEFAULT", "Layer", "Report", "Section"]
@@ -21,6 +21,8 @@ __all__ = ["DEFAULT", "Layer", "Report", "Section"]
 _T = TypeVar("_T")
 
 DEFAULT: Final = Source(kind=SourceKind.DEFAULT)
+_MOST: Final = 100
+_MOST_ENTRIES: Final = 1_000
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}\Z")
 _NAME_WORDS: Final = "letters, digits, '-' and '_', at most 64, beginning with a letter or digit"
 
@@ -35,11 +37,19 @@ class Layer:
 
 @dataclass(slots=True)
 class Report:
-    """What reading came to besides values."""
+    """What reading came to besides values. Of problems and of warnings, the first hundred are kept."""
 
     problems: list[Problem] = field(default_factory=list[Problem])
     warnings: list[Problem] = field(default_factory=list[Problem])
     leaves: list[Leaf] = field(default_factory=list[Leaf])
+
+    def problem(self, *found: Problem) -> None:
+        """Add what makes the configuration unusable."""
+        self.problems.extend(found[: _MOST - len(self.problems)])
+
+    def warning(self, *found: Problem) -> None:
+        """Add what does not."""
+        self.warnings.extend(found[: _MOST - len(self.warnings)])
 
 
 class Section:
@@ -118,21 +128,17 @@ class Section:
         meant to replace it must not leave the other one in force.
         """
         allowed = f"an object whose values are {each} objects"
-        self._known.append(key)
         found: dict[str, tuple[_T, Source]] = {}
-        for layer, entries in self._given(key):
-            if not isinstance(entries, dict):
-                self._unfit(layer.source, self._at(key), f"is {type_name(entries)}", allowed)
-                continue
-            for name, entry in entries.items():
+        for source, entries in self._collections(key, dict, allowed):
+            for name, entry in cast("JsonObject", entries).items():
                 found.pop(name, None)
-                at = f"{self._at(key)}.{name}"
-                if _NAME.match(name):
-                    made = self._entry(layer.source, at, entry, read)
-                    if made is not None:
-                        found[name] = made, layer.source
-                else:
-                    self._unfit(layer.source, at, "has an unfit name", _NAME_WORDS)
+                at = f"{self._at(key)}.{key_name(name)}"
+                if not _NAME.match(name):
+                    self._unfit(source, at, "has an unfit name", _NAME_WORDS)
+                    continue
+                made = self._entry(source, at, entry, read)
+                if made is not None:
+                    found[name] = made, source
         if not found:
             self._leaf(self._at(key), {}, DEFAULT, allowed)
         for name, (value, source) in found.items():
@@ -144,20 +150,16 @@ class Section:
     ) -> tuple[_T, ...]:
         """An array of objects; the strongest layer that has one gives all rows."""
         allowed = f"an array of {each} objects"
-        self._known.append(key)
         found: list[_T] = []
-        source = DEFAULT
-        for layer, rows in self._given(key):
-            if not isinstance(rows, list):
-                self._unfit(layer.source, self._at(key), f"is {type_name(rows)}", allowed)
-                continue
+        origin = DEFAULT
+        for source, rows in self._collections(key, list, allowed):
             made = [
-                self._entry(layer.source, f"{self._at(key)}[{number}]", row, read)
-                for number, row in enumerate(rows)
+                self._entry(source, f"{self._at(key)}[{number}]", row, read)
+                for number, row in enumerate(cast("list[Json]", rows))
             ]
             found = [one for one in made if one is not None]
-            source = layer.source
-        self._leaf(self._at(key), [show(one) for one in found], source, allowed)
+            origin = source
+        self._leaf(self._at(key), [show(one) for one in found], origin, allowed)
         return tuple(found)
 
     def content(self) -> JsonObject:
@@ -170,13 +172,27 @@ class Section:
 
     def close(self, *ignored: str) -> None:
         """Remark on keys that nothing reads."""
-        known = [*self._known, *ignored]
+        known = {*self._known, *ignored}
         for layer in self._layers:
-            for key in layer.content:
-                if key not in known:
-                    near = nearest(key, self._known)
-                    hint = f"; did you mean {near!r}?" if near else f"; known are {', '.join(self._known)}"
-                    self._warn(layer.source, self._at(key), f"is not a known key and has no effect{hint}")
+            unknown = [key for key in layer.content if key not in known]
+            for key in unknown[:_MOST]:  # finding near names takes time
+                near = nearest(key, self._known)
+                hint = f"did you mean {near!r}?" if near else f"known are {', '.join(self._known)}"
+                self._warn(layer.source, self._at(key), f"is not a known key and has no effect; {hint}")
+
+    def _collections(
+        self, key: str, kind: type[dict[str, Json] | list[Json]], allowed: str
+    ) -> list[tuple[Source, Json]]:
+        self._known.append(key)
+        found: list[tuple[Source, Json]] = []
+        for layer, value in self._given(key):
+            if not isinstance(value, kind):
+                self._unfit(layer.source, self._at(key), f"is {type_name(value)}", allowed)
+            elif len(value) > _MOST_ENTRIES:
+                self._unfit(layer.source, self._at(key), "is too long", f"at most {_MOST_ENTRIES} entries")
+            else:
+                found.append((layer.source, value))
+        return found
 
     def _entry(self, source: Source, at: str, entry: Json, read: Callable[[Section], _T]) -> _T | None:
         if not isinstance(entry, dict):
@@ -186,19 +202,19 @@ class Section:
         item = Section(own, at, [Layer(source=source, content=entry)], silent=True)
         made = read(item)
         item.close()
-        self._report.warnings.extend(own.warnings)
+        self._report.warning(*own.warnings)
         if own.problems and self._lenient:
-            self._report.warnings.extend(own.problems)
+            self._report.warning(*own.problems)
             self._warn(source, at, "is left out because of that")
         else:
-            self._report.problems.extend(own.problems)
+            self._report.problem(*own.problems)
         return None if own.problems else made
 
     def _given(self, key: str) -> list[tuple[Layer, Json]]:
         return [(layer, layer.content[key]) for layer in self._layers if key in layer.content]
 
     def _at(self, key: str) -> str:
-        return f"{self._path}.{key}" if self._path else key
+        return f"{self._path}.{key_name(key)}" if self._path else key_name(key)
 
     def _unfit(
         self, source: Source, path: str, what: str, allowed: str, *, lenient: bool | None = None
@@ -207,10 +223,10 @@ class Section:
         if self._lenient if lenient is None else lenient:
             self._warn(source, path, f"{message}; it is ignored")
         else:
-            self._report.problems.append(Problem(source=source, path=path, message=message))
+            self._report.problem(Problem(source=source, path=path, message=message))
 
     def _warn(self, source: Source, path: str, message: str) -> None:
-        self._report.warnings.append(Problem(source=source, path=path, message=message))
+        self._report.warning(Problem(source=source, path=path, message=message))
 
     def _leaf(self, path: str, value: Json, source: Source, allowed: str) -> None:
         if not self._silent:

@@ -72,7 +72,8 @@ def _show(project: Path, digest: str, parsed: Parsed, *, as_json: bool) -> None:
         settings: list[Json] = [{"path": leaf.path, "value": leaf.value} for leaf in parsed.leaves]
         output.emit_json({"project": str(project), "trusted": True, "digest": digest, "settings": settings})
         return
-    output.emit_text(f"Trusted {output.printable(str(project))} with this content of .pi/fabric.json ({digest}). It sets:")
+    name = output.printable(str(project))
+    output.emit_text(f"Trusted {name} with this content of .pi/fabric.json ({digest}). It sets:")
     output.emit_table(
         ("setting", "value"),
         [(leaf.path, json.dumps(leaf.value, ensure_ascii=False)) for leaf in parsed.leaves]
@@ -84,10 +85,9 @@ def _revoke(project: Path, agent_dir: Path, *, as_json: bool) -> int:
     was = revoke_project(project, agent_dir=agent_dir, files=RealFiles())
     if as_json:
         output.emit_json({"project": str(project), "trusted": False, "was": was})
-    elif was:
-        output.emit_text(f"{output.printable(str(project))} is not trusted any more.")
     else:
-        output.emit_text(f"{output.printable(str(project))} was not trusted.")
+        now = "is not trusted any more" if was else "was not trusted"
+        output.emit_text(f"{output.printable(str(project))} {now}.")
     return output.Exit.OK
 
 
