@@ -7,6 +7,7 @@ How a fenced block is treated depends on its first line:
 ```` ```python program````  a program for ``fabric exec -``
 ```` ```python file=X````   written to the file X, which a later command of the page names
 ```` ```json````, ``toml``  must be well-formed; with ``file=X`` it is written as well
+```` ```json trace````      must be an execution trace V1 for the guarded reader
 ```` ```sh````              each line is a command; it must end with exit code 0
 ```` ```console````         ``$ command`` lines with what they print; ``…`` stands for anything
 ```` ```text````            not an example
@@ -33,6 +34,10 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from toolfabric.errors import RecordError
+from toolfabric.trace.reader import read_trace
+from toolfabric.values import Json
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
     path.relative_to(ROOT).as_posix()
@@ -55,6 +60,7 @@ class Block:
     language: str
     text: str
     program: bool = False
+    trace: bool = False
     file: str | None = None
     exit: int = 0
     not_run: str | None = None
@@ -95,6 +101,7 @@ def block(token: Token, comment: str) -> Block:
         language=language,
         text=token.content,
         program="program" in words,
+        trace="trace" in words,
         file=file,
         exit=int(code[1]) if code else 0,
         not_run=reason[1] if reason else None,
@@ -161,7 +168,9 @@ def run_python(given: Block, shell: Shell) -> None:
 def run_block(given: Block, shell: Shell, workspace: Path) -> None:
     """Do with one block what its first line asks for."""
     if given.language == "json":
-        json.loads(given.text)
+        value: Json = json.loads(given.text)
+        if given.trace:
+            read_trace(value)
     if given.language == "toml":
         tomllib.loads(given.text)
     if given.file is not None:
@@ -180,7 +189,7 @@ def test_every_example_of_a_page_does_what_the_page_says(page: str, shell: Shell
         if given.not_run is None:
             try:
                 run_block(given, shell, workspace)
-            except (AssertionError, ValueError) as error:
+            except (AssertionError, RecordError, ValueError) as error:
                 error.add_note(f"in {page}, the block at line {given.line}")
                 raise
 
