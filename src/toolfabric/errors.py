@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from toolfabric.values import Stage
+from toolfabric.values import Outcome, Stage
 
 __all__ = [
     "ApproveError",
@@ -75,10 +75,15 @@ class PathError(FabricError):
 class CallError(FabricError):
     """One call was refused or failed. Its class fixes the stage; there is no other place for it.
 
-    Every stage before ``invoke`` means that the call had no effect.
+    Every stage before ``invoke`` means that the call had no effect. ``outcome`` tells apart a call that
+    failed, one whose time ran out and one that was cancelled.
     """
 
     stage: ClassVar[Stage]
+
+    def __init__(self, message: str = "", *, outcome: Outcome = Outcome.FAILED) -> None:
+        super().__init__(message)
+        self.outcome = outcome
 
 
 class ResolveError(CallError):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable
 
 import rfc8785
 
-from toolfabric.values import Json
+from toolfabric.values import Json, JsonObject
 
-__all__ = ["canonical_bytes", "canonical_digest", "code_units", "sorted_code_units"]
+__all__ = ["canonical_bytes", "canonical_digest", "code_units", "form_digest", "sorted_code_units"]
 
 
 def canonical_bytes(value: Json) -> bytes:
@@ -33,6 +34,17 @@ def canonical_digest(value: Json) -> str:
         ValueError: As ``canonical_bytes``.
     """
     return hashlib.sha256(canonical_bytes(value)).hexdigest()
+
+
+def form_digest(form: JsonObject) -> str:
+    """The digest of an object that need not have a canonical form, such as one with 64-bit numbers.
+
+    Without one, its sorted JSON text stands for it; an object and a text never have the same digest.
+    """
+    try:
+        return canonical_digest(form)
+    except ValueError:
+        return canonical_digest(json.dumps(form, sort_keys=True))
 
 
 def code_units(text: str) -> bytes:

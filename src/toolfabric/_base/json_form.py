@@ -10,7 +10,18 @@ from collections.abc import Iterable
 from math import isfinite
 from typing import Final, TypeAlias, cast
 
-__all__ = ["MAX_DEPTH", "MAX_VALUES", "NotJsonError", "deeper_than", "json_path", "json_size", "json_type"]
+from toolfabric.values import Json
+
+__all__ = [
+    "MAX_DEPTH",
+    "MAX_VALUES",
+    "NotJsonError",
+    "copy_json",
+    "deeper_than",
+    "json_path",
+    "json_size",
+    "json_type",
+]
 
 MAX_DEPTH: Final = 200
 MAX_VALUES: Final = 2_000_000
@@ -53,6 +64,15 @@ def json_size(value: object, *, max_depth: int = MAX_DEPTH, max_values: int = MA
         NotJsonError: Something in it is not plain JSON, not finite, not Unicode, too deep or too much.
     """
     return _Walk(max_values).size(value, max_depth)
+
+
+def copy_json(value: Json) -> Json:
+    """A copy that shares no container with a value that ``json_size`` has measured."""
+    if isinstance(value, dict):
+        return {key: copy_json(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [copy_json(item) for item in value]
+    return value
 
 
 def json_type(value: object) -> str:

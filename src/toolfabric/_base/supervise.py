@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, Final, TypeVar
 
-__all__ = ["GRACE_SECONDS", "abandoned", "supervised"]
+__all__ = ["GRACE_SECONDS", "abandoned", "start", "supervised"]
 
 GRACE_SECONDS: Final = 2.0
 _T = TypeVar("_T")
@@ -42,6 +42,11 @@ async def supervised(
         await _end(task, grace)
         raise TimeoutError
     return task.result()
+
+
+def start(coroutine: Coroutine[Any, Any, _T]) -> asyncio.Task[_T]:
+    """Start a coroutine that its caller keeps hold of and awaits later."""
+    return asyncio.get_running_loop().create_task(coroutine)
 
 
 def abandoned() -> int:
