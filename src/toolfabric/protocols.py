@@ -334,6 +334,9 @@ class FileOps(Protocol):
     def mkdir(
         self, path: str | os.PathLike[str], mode: int = 0o700, *, dir_fd: int | None = None
     ) -> None: ...
+    def mkfifo(
+        self, path: str | os.PathLike[str], mode: int = 0o600, *, dir_fd: int | None = None
+    ) -> None: ...
     def replace(
         self,
         src: str | os.PathLike[str],

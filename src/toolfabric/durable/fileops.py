@@ -48,6 +48,10 @@ class RealFiles:
         """Create one folder, whose parent exists."""
         os.mkdir(path, mode, dir_fd=dir_fd)
 
+    def mkfifo(self, path: str | os.PathLike[str], mode: int = 0o600, *, dir_fd: int | None = None) -> None:
+        """Create a named pipe, which holds no data of its own."""
+        os.mkfifo(path, mode, dir_fd=dir_fd)
+
     def replace(
         self,
         src: str | os.PathLike[str],

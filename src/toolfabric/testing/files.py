@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 FileMethod: TypeAlias = Literal[
-    "open", "write", "fsync", "ftruncate", "fchmod", "close", "mkdir", "replace", "unlink", "rmdir"
+    "open", "write", "fsync", "ftruncate", "fchmod", "close", "mkdir", "mkfifo", "replace", "unlink", "rmdir"
 ]
 _Path: TypeAlias = "str | os.PathLike[str]"
 
@@ -122,6 +122,11 @@ class WatchedFiles:
         """As ``os.mkdir``."""
         self._enter("mkdir")
         self._files.mkdir(path, mode, dir_fd=dir_fd)
+
+    def mkfifo(self, path: _Path, mode: int = 0o600, *, dir_fd: int | None = None) -> None:
+        """As ``os.mkfifo``."""
+        self._enter("mkfifo")
+        self._files.mkfifo(path, mode, dir_fd=dir_fd)
 
     def replace(
         self, src: _Path, dst: _Path, *, src_dir_fd: int | None = None, dst_dir_fd: int | None = None
@@ -206,7 +211,7 @@ class FileChange:
     """One change that was made, or one ``fsync`` (which makes earlier changes safe).
 
     ``target`` is what was changed: the file of ``write``, ``ftruncate``, ``fchmod`` and ``fsync``, and
-    the object whose name ``open`` (a creation), ``mkdir``, ``replace``, ``unlink`` and ``rmdir`` made or
+    the object whose name ``open`` (a creation), ``mkdir``, ``mkfifo``, ``replace``, ``unlink`` and ``rmdir`` made or
     removed. ``folder`` and ``name`` say where the name is, ``source`` where a renamed one was.
     ``number`` counts calls from 1.
     """
@@ -308,6 +313,12 @@ class CrashFiles(WatchedFiles):
         self._files.mkdir(path, mode, dir_fd=dir_fd)
         made = os.stat(path, dir_fd=dir_fd, follow_symlinks=False)
         self._log_name("mkdir", self._born(made), path, dir_fd, mode=stat.S_IMODE(made.st_mode))
+
+    def mkfifo(self, path: _Path, mode: int = 0o600, *, dir_fd: int | None = None) -> None:
+        """As ``os.mkfifo``; logged."""
+        super().mkfifo(path, mode, dir_fd=dir_fd)
+        made = os.stat(path, dir_fd=dir_fd, follow_symlinks=False)
+        self._log_name("mkfifo", self._born(made), path, dir_fd, mode=stat.S_IMODE(made.st_mode))
 
     def replace(
         self, src: _Path, dst: _Path, *, src_dir_fd: int | None = None, dst_dir_fd: int | None = None

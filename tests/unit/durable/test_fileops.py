@@ -23,6 +23,9 @@ def test_names_are_made_moved_and_removed_relative_to_an_open_folder(tmp_path: P
     files: FileOps = RealFiles()
     folder = files.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
     files.mkdir("inside", dir_fd=folder)
+    files.mkfifo("pipe", dir_fd=folder)
+    assert (tmp_path / "pipe").is_fifo()
+    files.unlink("pipe", dir_fd=folder)
     files.close(files.open("a", os.O_WRONLY | os.O_CREAT, dir_fd=folder))
     files.replace("a", "b", src_dir_fd=folder, dst_dir_fd=folder)
     assert sorted(one.name for one in tmp_path.iterdir()) == ["b", "inside"]

@@ -21,7 +21,8 @@ from toolfabric.testing.files import (
 
 REAL = RealFiles()
 METHODS: tuple[FileMethod, ...] = (
-    "open", "write", "fsync", "ftruncate", "fchmod", "close", "mkdir", "replace", "unlink", "rmdir",
+    "open", "write", "fsync", "ftruncate", "fchmod", "close", "mkdir", "mkfifo", "replace", "unlink",
+    "rmdir",
 )  # fmt: skip
 
 
@@ -34,6 +35,7 @@ def everything(files: FileOps, folder: Path) -> None:
     files.fchmod(fd, 0o640)
     files.close(fd)
     files.mkdir(folder / "f")
+    files.mkfifo(folder / "b")
     files.replace(folder / "a", folder / "b")
     files.unlink(folder / "b")
     files.rmdir(folder / "f")
@@ -43,13 +45,13 @@ def everything(files: FileOps, folder: Path) -> None:
 def test_each_call_is_passed_on_and_counted(tmp_path: Path, kind: type[WatchedFiles]) -> None:
     files = kind(REAL)
     everything(files, tmp_path)
-    assert files.calls == 10
+    assert files.calls == 11
     assert dict(files.by_method) == dict.fromkeys(METHODS, 1)
     assert files.open_files == 0
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("number", range(1, 11))
+@pytest.mark.parametrize("number", range(1, 12))
 def test_the_call_of_a_number_fails_and_only_that_one(tmp_path: Path, number: int) -> None:
     files = FaultyFiles(REAL, fail_at=number)
     with pytest.raises(OSError, match="No space") as raised:
@@ -100,7 +102,7 @@ def test_a_disk_fills_up_with_a_short_write_before_the_error(tmp_path: Path) -> 
     assert (tmp_path / "a").read_bytes() == b"123"
 
 
-@pytest.mark.parametrize("number", range(1, 11))
+@pytest.mark.parametrize("number", range(1, 12))
 def test_a_stopped_process_does_nothing_more_and_holds_nothing(tmp_path: Path, number: int) -> None:
     files = CrashFiles(REAL, stop_at=number)
     with pytest.raises(Crashed):
@@ -142,14 +144,17 @@ def test_the_log_tells_what_was_changed_where(tmp_path: Path) -> None:
     everything(files, tmp_path)
     log = files.log
     assert [one.method for one in log] == [
-        "open", "write", "fsync", "ftruncate", "fchmod", "mkdir", "replace", "unlink", "rmdir",
+        "open", "write", "fsync", "ftruncate", "fchmod", "mkdir", "mkfifo", "replace", "unlink",
+        "rmdir",
     ]  # fmt: skip
-    opened, written, synced, cut, moded, made, renamed, removed, unmade = log
+    opened, written, synced, cut, moded, made, piped, renamed, removed, unmade = log
     assert opened.target == written.target == synced.target == cut.target == moded.target
     assert (opened.name, opened.target.generation) == ("a", 1)
     assert (written.data, written.offset, cut.offset, moded.mode) == (b"12345", 0, 3, 0o640)
     assert renamed.source == (opened.folder, "a")
     assert (renamed.name, removed.name, made.name, unmade.name) == ("b", "b", "f", "f")
+    assert (piped.name, piped.folder) == ("b", opened.folder)
+    assert piped.target != renamed.target
     assert removed.target == opened.target
     assert unmade.target == made.target
     found = tmp_path.stat()
