@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Iterator
@@ -13,6 +14,8 @@ from markdown_it import MarkdownIt
 
 from toolfabric.cli.main import COMMANDS, fabric
 from toolfabric.cli.output import Exit
+from toolfabric.config.parse import parse
+from toolfabric.providers.pi.schemas import SPECS
 from toolfabric.values import Outcome, Risk, Stage
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,10 +28,11 @@ def read(page: str) -> str:
 
 
 def rows(page: str, heading: str) -> Iterator[list[str]]:
-    """The rows of the table whose first heading is given, cell by cell."""
-    table = re.search(rf"^\| {re.escape(heading)} \|.*\n\|[-|]+\|\n((?:\|.*\n)*)", read(page), re.MULTILINE)
-    assert table is not None, f"{page} has no table that begins with {heading!r}"
-    for line in table[1].splitlines():
+    """The rows of all tables whose first heading is given, cell by cell."""
+    table = rf"^\| {re.escape(heading)} \|.*\n\|[-|]+\|\n((?:\|.*\n)*)"
+    found = "".join(re.findall(table, read(page), re.MULTILINE))
+    assert found, f"{page} has no table that begins with {heading!r}"
+    for line in found.splitlines():
         yield [cell.strip() for cell in line.strip("|").split("|")]
 
 
@@ -102,6 +106,18 @@ def test_the_readme_lists_every_exit_code() -> None:
 def test_the_records_page_names_every_stage_and_outcome() -> None:
     text = read("docs/records.md")
     assert [word for word in (*Stage, *Outcome) if f"`{word}`" not in text] == []
+
+
+def test_the_configuration_page_lists_every_setting_with_its_default() -> None:
+    told = [tuple(cells) for cells in rows("docs/configuration.md", "setting")]
+    assert sorted(told) == sorted(
+        (f"`{leaf.path}`", f"`{json.dumps(leaf.value)}`", leaf.allowed) for leaf in parse([]).leaves
+    )
+
+
+def test_the_providers_page_lists_every_action_of_pi_with_its_risks() -> None:
+    told = [(first, needs) for first, needs, _text in rows("docs/providers.md", "action")]
+    assert told == [(f"`pi.{spec.name}`", " ".join(f"`{risk}`" for risk in spec.risks)) for spec in SPECS]
 
 
 @pytest.mark.parametrize("page", ["README.md", "SECURITY.md", "docs/configuration.md"])
