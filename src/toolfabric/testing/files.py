@@ -211,9 +211,9 @@ class FileChange:
     """One change that was made, or one ``fsync`` (which makes earlier changes safe).
 
     ``target`` is what was changed: the file of ``write``, ``ftruncate``, ``fchmod`` and ``fsync``, and
-    the object whose name ``open`` (a creation), ``mkdir``, ``mkfifo``, ``replace``, ``unlink`` and ``rmdir`` made or
-    removed. ``folder`` and ``name`` say where the name is, ``source`` where a renamed one was.
-    ``number`` counts calls from 1.
+    the object whose name ``open`` (a creation), ``mkdir``, ``mkfifo``, ``replace``, ``unlink`` and
+    ``rmdir`` made or removed. ``folder`` and ``name`` say where the name is, ``source`` where a renamed one
+    was. ``number`` counts calls from 1.
     """
 
     number: int
