@@ -1,4 +1,4 @@
-"""What the measure, the trend and the trial report, with their exact JSON forms.
+"""What the measure, the trend, a compilation and the trial report, with their exact JSON forms.
 
 Derived numbers are rounded (``rounding``); counts are whole. Records hold no logic.
 """
@@ -10,12 +10,17 @@ from typing import Literal
 from msgspec import UNSET, UnsetType, field
 
 from toolfabric._base.camel import Record
+from toolfabric.entropy.records import CompiledSurface, ReviewSignal, RuleRef
 
 __all__ = [
+    "CompileGate",
+    "CompileOutcome",
     "Divergence",
     "EntropyReport",
     "EntropyTotals",
+    "MergedSurface",
     "ModelReport",
+    "NormalFormProposal",
     "RefReport",
     "ShapeCount",
     "Trend",
@@ -118,6 +123,48 @@ class Trend(Record, frozen=True, kw_only=True):
     first: float | UnsetType = UNSET
     last: float | UnsetType = UNSET
     slope_per_step: float
+
+
+class NormalFormProposal(Record, frozen=True, kw_only=True, tag_field="kind", tag="normal-form"):
+    """A plan that the declared surface proves."""
+
+    ref: str
+    base_schema_digest: str
+    rules: tuple[RuleRef, ...]
+
+
+class CompileGate(Record, frozen=True, kw_only=True):
+    """The historical score twice: compiling changes no recorded outcome, so ``delta`` is 0."""
+
+    passed: bool
+    before_score: float
+    after_score: float
+    delta: float
+    reasons: tuple[str, ...]
+
+
+class CompileOutcome(Record, frozen=True, kw_only=True):
+    """What a compilation came to.
+
+    ``converged``: the plans are exactly those of the artifact that was given, which is handed back, or
+    there is neither artifact nor plan. ``compiled``: ``artifact`` is new, and ``after`` is ``report``.
+    """
+
+    status: Literal["converged", "compiled"]
+    artifact: CompiledSurface | UnsetType = UNSET
+    report: EntropyReport
+    after: EntropyReport | UnsetType = UNSET
+    proposals: tuple[NormalFormProposal | ReviewSignal, ...]
+    gate: CompileGate | UnsetType = UNSET
+
+
+class MergedSurface(Record, frozen=True, kw_only=True):
+    """Two artifacts as one, every plan proved again, and how many entries that cost."""
+
+    file: CompiledSurface
+    dropped_overlays: int
+    dropped_quarantines: int
+    dropped_normalizations: int
 
 
 class TrialTotals(Record, frozen=True, kw_only=True):
