@@ -128,7 +128,7 @@ def choice(kind: type[_E]) -> Rule[_E]:
             raise UnfitError(f"is {type_name(value)}")
         if value not in names:
             near = nearest(value, names)
-            raise UnfitError("is an unknown string" + (f"; did you mean {near!r}?" if near else ""))
+            raise UnfitError("is an unknown string" + (f" (did you mean {near!r}?)" if near else ""))
         return kind(value), ""
 
     return Rule(allowed="one of " + ", ".join(names), read=read)
