@@ -115,6 +115,10 @@ class Registry:
         """All actions that can be called now, by ref in code-unit order."""
         return tuple(self._actions.values())
 
+    def __contains__(self, ref: object) -> bool:
+        """Whether there is an action of exactly this ref."""
+        return ref in self._actions
+
     def resolve(self, ref: str) -> Action:
         """The action of exactly this ref.
 
