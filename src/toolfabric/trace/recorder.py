@@ -64,7 +64,7 @@ class TraceRecorder:
 
         {"event": "issue", "operation": {"type", "sequence", "ref", "args"}, "counts"?}
         {"event": "settle", "operation": {...}, "counts"?}
-        {"event": "phase", "name"?}
+        {"event": "phase", "name"?, "counts"?}
         {"event": "dropped"}                                     a call past the bound
     """
 
@@ -154,7 +154,8 @@ class TraceRecorder:
         self._lost += lost
         if kept is not None:
             self._phases.append(kept)
-        self._tell({"event": "phase"} if kept is None else {"event": "phase", "name": kept})
+        told: JsonObject = {} if kept is None else {"name": kept}
+        self._tell({"event": "phase", **told, **_counts(lost)})
 
     def completed(self) -> tuple[str, ...]:
         """The refs of all calls that succeeded, in issue order, those past the bound included."""

@@ -181,7 +181,7 @@ class _Folded:
             case "settle":
                 self.operation(event, settled=True)
             case "phase":
-                self.phase(event.get("name"))
+                self.phase(event)
             case "dropped":
                 self.dropped_operations += 1
             case _:
@@ -197,8 +197,10 @@ class _Folded:
         self.operations[operation.sequence] = operation
         self.cuts[operation.sequence] = _read_cut(event.get("counts"))
 
-    def phase(self, name: Json) -> None:
-        kept, lost = project_phase(name) if isinstance(name, str) else (None, Cut(dropped=1))
+    def phase(self, event: JsonObject) -> None:
+        self.lost += _read_cut(event.get("counts"))
+        name = event.get("name")
+        kept, lost = project_phase(name) if isinstance(name, str) else (None, Cut())
         self.lost += lost
         if kept is not None:
             self.phases.append(kept)

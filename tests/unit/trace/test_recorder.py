@@ -213,7 +213,7 @@ def test_an_observer_gets_one_event_for_each_thing_that_happens() -> None:
     assert events == [
         {"event": "issue", "operation": call, "counts": counts},
         {"event": "phase", "name": "look"},
-        {"event": "phase"},
+        {"event": "phase", "counts": {"droppedValues": 1, "truncatedValues": 0, "redactedValues": 0}},
         {
             "event": "settle",
             "operation": {
