@@ -59,7 +59,6 @@ _STEERING: Final = (
 )
 _UNSAFE_IN_TEXT: Final = re.compile(rf"[{_STEERING}]|\r(?!\n)")
 _UNSAFE_IN_LINE: Final = re.compile(rf"[{_STEERING}\t\n\r]")
-_SHORT: Final = {"\t": r"\t", "\n": r"\n", "\r": r"\r"}
 
 
 def printable(text: str, *, lines: bool = False) -> str:
@@ -174,8 +173,7 @@ def _print(text: str, stream: TextIO | None) -> None:
 
 
 def _escaped(match: re.Match[str]) -> str:
-    character = match[0]
-    return _SHORT.get(character) or character.encode("ascii", "backslashreplace").decode("ascii")
+    return match[0].encode("unicode_escape").decode("ascii")
 
 
 def _json_escaped(match: re.Match[str]) -> str:

@@ -63,10 +63,13 @@ def read_configuration_file(path: Path) -> bytes | None:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    with os.fdopen(fd, "rb") as source:
+    try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file")
-        return source.read(MAX_BYTES + 1)
+        with os.fdopen(fd, "rb", closefd=False) as source:
+            return source.read(MAX_BYTES + 1)
+    finally:
+        os.close(fd)
 
 
 def trusted_projects(agent_dir: Path) -> Mapping[str, str]:
