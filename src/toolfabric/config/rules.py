@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from enum import StrEnum
 from typing import Generic, TypeVar
 
+from toolfabric._base.suggest import nearest
 from toolfabric.values import Json
 
 __all__ = [
@@ -25,7 +25,6 @@ __all__ = [
     "flag",
     "integer",
     "key_name",
-    "nearest",
     "text",
     "text_map",
     "texts",
@@ -74,13 +73,6 @@ def type_name(value: Json) -> str:
 def key_name(key: str) -> str:
     """A key as messages show it: short, and unable to steer a terminal or to pass for a path."""
     return key if _PLAIN_KEY.match(key) else json.dumps(key[:64])
-
-
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that a person most likely meant, whatever its case."""
-    by_fold = {one.casefold(): one for one in known}
-    found = get_close_matches(name.casefold(), by_fold, n=1)
-    return by_fold[found[0]] if found else None
 
 
 def flag() -> Rule[bool]:

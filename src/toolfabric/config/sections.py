@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeVar, cast
 
+from toolfabric._base.suggest import nearest
 from toolfabric.config.records import Leaf, Problem, Source, SourceKind
-from toolfabric.config.rules import Rule, UnfitError, key_name, nearest, type_name
+from toolfabric.config.rules import Rule, UnfitError, key_name, type_name
 from toolfabric.values import Json, JsonObject
 
 __all__ = ["DEFAULT", "Layer", "Report", "Section"]

@@ -12,7 +12,6 @@ from toolfabric.config.rules import (
     flag,
     integer,
     key_name,
-    nearest,
     text,
     text_map,
     texts,
@@ -41,13 +40,6 @@ class Color(StrEnum):
 )
 def test_types_have_their_json_names(value: Json, name: str) -> None:
     assert type_name(value) == name
-
-
-@pytest.mark.parametrize(
-    ("name", "found"), [("timoutMs", "timeoutMs"), ("TIMEOUTMS", "timeoutMs"), ("zzz", None), ("", None)]
-)
-def test_the_nearest_name_is_found_whatever_its_case(name: str, found: str | None) -> None:
-    assert nearest(name, ["timeoutMs", "kernel"]) == found
 
 
 def test_odd_keys_are_quoted_and_cut() -> None:
