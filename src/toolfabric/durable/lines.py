@@ -25,8 +25,7 @@ from toolfabric.protocols import FileOps
 
 __all__ = ["LineWriter", "read_lines"]
 
-# O_NONBLOCK keeps a pipe planted under the file's name from hanging the host; it means nothing for files.
-_FLAGS: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_FLAGS: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _BLOCK: Final = 64 * 1024
 
 

@@ -28,7 +28,7 @@ from toolfabric.protocols import FileOps
 
 __all__ = ["FileLock"]
 
-_FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _BUSY: Final = frozenset({errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES})
 _FIRST_WAIT: Final = 0.001
 _LONGEST_WAIT: Final = 0.05

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import fcntl
 import os
 from pathlib import Path
 
@@ -26,6 +27,18 @@ def test_two_holders_of_one_path_exclude_each_other(tmp_path: Path) -> None:
 def test_a_taken_lock_is_an_error_when_waiting_is_not_wanted(tmp_path: Path) -> None:
     with FileLock(tmp_path / "lock"), pytest.raises(StorageError, match="locked by somebody else"):
         FileLock(tmp_path / "lock").acquire(blocking=False)
+
+
+def test_the_lock_is_exclusive_to_every_other_user_of_the_file(tmp_path: Path) -> None:
+    with (
+        FileLock(tmp_path / "lock"),
+        (tmp_path / "lock").open("rb") as other,
+        pytest.raises(BlockingIOError),
+    ):
+        fcntl.flock(other, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    with (tmp_path / "lock").open("rb") as other:
+        fcntl.flock(other, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        assert not FileLock(tmp_path / "lock").try_acquire()
 
 
 def test_taking_twice_is_a_mistake_and_giving_up_twice_is_not(tmp_path: Path) -> None:
