@@ -133,9 +133,7 @@ def storage_errors(what: str, path: Path) -> Generator[None]:
         raise StorageError(msg) from error
 
 
-def _write_new(  # noqa: PLR0913 - one private step of replace_file, all by keyword
-    name: str, data: bytes, *, files: FileOps, mode: int, folder: int, durable: bool
-) -> None:
+def _write_new(name: str, data: bytes, *, files: FileOps, mode: int, folder: int, durable: bool) -> None:
     with _opened(name, _CREATE_FLAGS, files, mode=0o600, dir_fd=folder) as fd:
         write_all(fd, data, files=files)
         files.fchmod(fd, mode)

@@ -366,7 +366,7 @@ class CrashFiles(WatchedFiles):
             FileChange(number=self.calls, method=method, target=target, data=data, offset=offset, mode=mode)
         )
 
-    def _log_name(  # noqa: PLR0913 - one record's fields, most by keyword
+    def _log_name(
         self,
         method: FileMethod,
         target: FileObject,
