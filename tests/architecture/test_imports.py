@@ -13,6 +13,7 @@ LAZY_MODULES = frozenset(
     (
         "__init__.py",  # the public names load what is heavy on first use
         "entropy/__init__.py",  # the boundary needs the online half alone
+        "providers/pi/provider.py",  # searching loads the pattern engine, when somebody searches
         "execution/results.py",  # answers are seldom spelled as YAML
     )
 )

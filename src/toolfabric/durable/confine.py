@@ -159,9 +159,8 @@ class Confined:
         self._real = Path(os.path.realpath(root))
         self._fd = os.open(self._real, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._protected = tuple(Path(os.path.realpath(one)) for one in protected)
-        self._base = (
-            () if base is None else self.below(tuple(Path(os.path.realpath(base)).parts[1:]), str(base))
-        )
+        start = None if base is None else Path(os.path.realpath(base))
+        self.base: tuple[str, ...] = () if start is None else self.below(start.parts[1:], str(base))
 
     def close(self) -> None:
         """Release the root. Safe to call twice; no place can be had afterwards."""
@@ -206,8 +205,8 @@ class Confined:
         parsed = parse_path(path)
         if writable and (parsed.folder or not parsed.parts):
             refuse_path(path, "names a folder; name a file")
-        parts = self.below(parsed.parts, path) if parsed.absolute else (*self._base, *parsed.parts)
-        guard = _Guard(self._real, self._base, self._protected) if writable else None
+        parts = self.below(parsed.parts, path) if parsed.absolute else (*self.base, *parsed.parts)
+        guard = _Guard(self._real, self.base, self._protected) if writable else None
         place = _Walk(self, text=path, links=links, guard=guard, make=make).run(parts)
         try:
             if parsed.folder and place.name != ".":
