@@ -31,6 +31,7 @@ __all__ = ["Proof", "forget", "kept", "prove"]
 
 _FORBIDDEN: Final = ("patternProperties", "oneOf", "anyOf", "allOf", "$ref", "if", "not")
 _UNSAFE: Final = frozenset({"__proto__", "prototype", "constructor"})
+_NUMERIC: Final = ("number", "integer")  # no set: a type may be a list, which has no hash
 _MOST_PROOFS: Final = 2_048
 _MOST_BYTES: Final = 64 * 1024 * 1024
 
@@ -170,7 +171,7 @@ def _rules(schema: JsonObject, properties: JsonObject, judge: PropertyJudge) -> 
         kinds: list[RuleKind] = ["key-form"] if key in own_form else []
         if key not in needed and not judge.accepts(key, None):
             kinds.append("optional-null")
-        if inner.get("type") in {"number", "integer"}:
+        if inner.get("type") in _NUMERIC:
             kinds.append("numeric-string")
         if _members(inner):
             kinds.append("enum-form")
