@@ -36,7 +36,7 @@ def leaves_process(node: ast.AST) -> bool:
             return True
         case ast.Attribute(value=ast.Name(id="sys"), attr="exit"):
             return True
-        case ast.Name(id="SystemExit", ctx=ast.Load()):
+        case ast.Raise(exc=ast.Name(id="SystemExit") | ast.Call(func=ast.Name(id="SystemExit"))):
             return True
         case _:
             return False
@@ -95,6 +95,7 @@ def test_only_the_command_line_touches_the_standard_streams(sources: Mapping[str
         ("os._exit(1)", leaves_process),
         ("raise SystemExit(1)", leaves_process),
         ("sys.stderr.write('x')", uses_streams),
+        ("raise SystemExit", leaves_process),
     ],
 )
 def test_a_planted_use_is_seen(line: str, rule: Callable[[ast.AST], bool]) -> None:
