@@ -17,12 +17,24 @@ from toolfabric.cli import output
 from toolfabric.cli.ask import TerminalApprover
 from toolfabric.cli.exits import Terminated
 from toolfabric.cli.live import Watch
+from toolfabric.config.load import agent_folder as find_agent_folder
+from toolfabric.config.load import environment, load_config
+from toolfabric.config.records import Loaded
 from toolfabric.policy.approvers import NobodyToAsk
 from toolfabric.protocols import Approver
 from toolfabric.runtime import Fabric, Options
 from toolfabric.values import Json, Risk
 
-__all__ = ["approvals", "chosen_approver", "folder", "in_fabric", "risks"]
+__all__ = [
+    "agent_folder",
+    "approvals",
+    "chosen_approver",
+    "configuration",
+    "folder",
+    "in_fabric",
+    "risks",
+    "unrecorded",
+]
 
 _T = TypeVar("_T")
 
@@ -101,6 +113,25 @@ def risks(words: tuple[str, ...]) -> tuple[Risk, ...]:
 def chosen_approver(watch: Watch) -> Approver:
     """Ask on the terminal where there is one; else refuse and say how to allow."""
     return TerminalApprover(watch.paused) if output.is_interactive() else NobodyToAsk()
+
+
+def agent_folder() -> Path:
+    """Where this user's records and global configuration are."""
+    return find_agent_folder(environment())[0]
+
+
+def configuration(cwd: Path) -> Loaded:
+    """The effective configuration of a workspace.
+
+    Raises:
+        ConfigError: A file cannot be read or a value is wrong.
+    """
+    return load_config(cwd, environ=environment())
+
+
+def unrecorded() -> Options:
+    """Options for a probe that leaves no session."""
+    return Options(record=False)
 
 
 def folder(given: str | None) -> Path:

@@ -10,12 +10,13 @@ from typing import cast
 import msgspec
 
 from toolfabric.cli import output
+from toolfabric.execution.records import ExecutionResult
 from toolfabric.sessions.reader import read_entries
 from toolfabric.trace.reader import parse_trace
 from toolfabric.trace.records import Operation, Trace
 from toolfabric.values import Json, JsonObject
 
-__all__ = ["RecordedExecution", "executions_of", "show_execution", "show_trace"]
+__all__ = ["RecordedExecution", "executions_of", "result_json", "show_execution", "show_trace"]
 
 _ROWS = 60
 _ARGS_CHARS = 70
@@ -40,6 +41,17 @@ class RecordedExecution:
             "text": self.text,
             "trace": self.trace.to_json(),
         }
+
+
+def result_json(result: ExecutionResult) -> JsonObject:
+    """What ``fabric exec --json`` prints of a result: success, value, error, trace, session."""
+    return {
+        "success": result.success,
+        "value": result.value,
+        "error": result.error,
+        "trace": result.trace.to_json(),
+        "session": None if result.session is None else str(result.session),
+    }
 
 
 def executions_of(path: Path) -> Iterator[RecordedExecution]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -57,7 +56,10 @@ def command(
     The program's return value is printed on standard output; what it prints goes to standard error.
     """
     source, allowed = split_words(words, yes)
-    arguments: dict[str, Json] = {"code": _program(source), "payloads": {**_payloads(payloads)}}
+    arguments: dict[str, Json] = {
+        "code": output.read_source("-" if source == "-" else f"@{source}"),
+        "payloads": {**_payloads(payloads)},
+    }
     if source != "-":
         arguments["display"] = {"name": Path(source).name}
     if result_format:
@@ -88,39 +90,14 @@ def split_words(words: tuple[str, ...], yes: tuple[str, ...]) -> tuple[str, tupl
         raise click.UsageError(f"--yes: {error}") from error
 
 
-def _program(source: str) -> str:
-    try:
-        data = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
-        return data.decode("utf-8-sig")
-    except OSError as error:
-        raise click.UsageError(
-            f"cannot read the program {output.printable(source)}: {error.strerror}"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise click.UsageError(
-            f"the program {output.printable(source)} is not UTF-8 (byte {error.start} is wrong)"
-        ) from error
-
-
 def _payloads(pairs: tuple[str, ...]) -> dict[str, str]:
     found: dict[str, str] = {}
     for pair in pairs:
         key, equals, text = pair.partition("=")
         if not equals or not key:
             raise click.UsageError(f"--payload {output.printable(pair)}: write KEY=TEXT or KEY=@FILE")
-        found[key] = _payload_file(text[1:]) if text.startswith("@") else text
+        found[key] = output.read_source(text) if text.startswith("@") else text
     return found
-
-
-def _payload_file(name: str) -> str:
-    try:
-        return Path(name).read_bytes().decode("utf-8")
-    except OSError as error:
-        raise click.UsageError(
-            f"cannot read the payload {output.printable(name)}: {error.strerror}"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise click.UsageError(f"the payload {output.printable(name)} is not UTF-8 text") from error
 
 
 def _model(text: str | None) -> tuple[str, str]:
@@ -155,6 +132,7 @@ def _execute(
 
 
 def _show(result: ExecutionResult, *, as_json: bool) -> int:
+    from toolfabric.cli.records_view import result_json
     from toolfabric.execution.failures import describe_fault
 
     for note in result.notes:
@@ -162,15 +140,7 @@ def _show(result: ExecutionResult, *, as_json: bool) -> int:
     if result.record_error is not None:
         output.note(f"fabric: the record of this run could not be kept: {result.record_error}")
     if as_json:
-        output.emit_json(
-            {
-                "success": result.success,
-                "value": result.value,
-                "error": result.error,
-                "trace": result.trace.to_json(),
-                "session": None if result.session is None else str(result.session),
-            }
-        )
+        output.emit_json(result_json(result))
     elif result.success:
         output.emit_text(result.text)
     else:
