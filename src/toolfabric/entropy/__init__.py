@@ -153,7 +153,12 @@ _HOMES = {
     "entropy.derive": ("derive_normal_form_plan", "proves_normal_form_plan"),
     "entropy.evidence": ("SessionEvidence", "session_evidence"),
     "entropy.measure": ("measure_entropy", "measure_entropy_async"),
-    "entropy.merge": ("DroppedPlan", "ImportedSurface", "import_compiled_surface", "merge_compiled_surfaces"),
+    "entropy.merge": (
+        "DroppedPlan",
+        "ImportedSurface",
+        "import_compiled_surface",
+        "merge_compiled_surfaces",
+    ),
     "entropy.records": (
         "AppliedEntry",
         "AuditCall",
