@@ -15,11 +15,14 @@ from markdown_it import MarkdownIt
 from toolfabric.cli.main import COMMANDS, fabric
 from toolfabric.cli.output import Exit
 from toolfabric.config.parse import parse
+from toolfabric.kernels.subset import CONSTRUCTS, MISSING_NAMES, MODULE_ADVICE, MODULES, SILENT
 from toolfabric.providers.pi.schemas import SPECS
 from toolfabric.values import Outcome, Risk, Stage
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")))
+
+DIFFERENCES = ("not in the language", "differs in silence", "missing builtin", "missing module")
 
 
 def read(page: str) -> str:
@@ -118,6 +121,29 @@ def test_the_configuration_page_lists_every_setting_with_its_default() -> None:
 def test_the_providers_page_lists_every_action_of_pi_with_its_risks() -> None:
     told = [(first, needs) for first, needs, _text in rows("docs/providers.md", "action")]
     assert told == [(f"`pi.{spec.name}`", " ".join(f"`{risk}`" for risk in spec.risks)) for spec in SPECS]
+
+
+def plain(text: str) -> str:
+    """A text as Markdown in which nothing has a meaning of its own."""
+    return re.sub(r"([*_<|])", r"\\\1", text)
+
+
+def test_the_programs_page_lists_how_the_language_differs() -> None:
+    told = {heading: list(rows("docs/programs.md", heading)) for heading in DIFFERENCES}
+    assert told == {
+        "not in the language": [[plain(one.what), plain(one.instead)] for one in CONSTRUCTS],
+        "differs in silence": [[plain(one.what), plain(one.instead)] for one in SILENT],
+        "missing builtin": [[f"`{name}`", plain(text)] for name, text in MISSING_NAMES.items()],
+        "missing module": [[f"`{name}`", plain(text)] for name, text in MODULE_ADVICE.items()],
+    }
+
+
+def test_the_programs_page_lists_the_modules_that_are_there() -> None:
+    sentence = re.search(
+        r"The modules that can be imported are: ([^.]*(?:\.path[^.]*)?)\.\n", read("docs/programs.md")
+    )
+    assert sentence is not None
+    assert re.findall(r"`([\w.]+)`", sentence[1]) == sorted(MODULES)
 
 
 @pytest.mark.parametrize("page", ["README.md", "SECURITY.md", "docs/providers.md"])
