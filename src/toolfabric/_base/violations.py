@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
-from toolfabric._base.json_form import json_type
+from toolfabric._base.json_form import json_path, json_type
 from toolfabric._base.suggest import nearest
 from toolfabric._base.text import one_line
 from toolfabric.values import Json, JsonObject
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Violation", "explain", "too_large"]
 
 _SHOWN: Final = 80
+_KEY_CHARS: Final = 60
 _SHOWN_MEMBERS: Final = 8
 _UNIONS: Final = ("oneOf", "anyOf")
 _TAGGED: Final = ("const", "enum")
@@ -74,6 +75,22 @@ class Violation:
     expected: str
     found: str
     near: str | None = None
+
+    def __str__(self) -> str:
+        """Tell it as a sentence, with the path, the expectation and the nearest declared key."""
+        where = f"at {json_path(self.path)}"
+        near = (
+            None
+            if self.near is None
+            else json.dumps(one_line(self.near, limit=_KEY_CHARS), ensure_ascii=False)
+        )
+        match self.keyword:
+            case "additionalProperties":
+                return f"{where}: not a declared key" + (f" (did you mean {near}?)" if near else "")
+            case "required":
+                return f"{where}: required, and not there" + (f" (was {near} meant for it?)" if near else "")
+            case _:
+                return f"{where}: expected {self.expected}, got {self.found}"
 
 
 def explain(schema: JsonObject, value: Json, errors: Iterable[ValidationError]) -> Iterator[Violation]:
