@@ -10,15 +10,16 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import inspect
-import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from toolfabric._base.supervise import supervised
+from toolfabric._base.threads import run_in_thread
 
-__all__ = ["Attempt", "Raised", "Returned", "attempt"]
+__all__ = ["Attempt", "Raised", "Returned", "attempt", "is_async"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +57,19 @@ async def attempt(
     return await supervised(_settled(function, args, stop), within=within)
 
 
+def is_async(function: Callable[..., Any]) -> bool:
+    """Whether calling it gives a coroutine, by its declaration; it is not called."""
+    return _declared_async(getattr(function, "__func__", function))
+
+
+@lru_cache(maxsize=1_024)
+def _declared_async(function: Callable[..., Any]) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+
+
 async def _settled(function: Callable[..., Any], args: tuple[Any, ...], stop: Callable[[], None]) -> Attempt:
     try:
-        if _is_async(function):
+        if is_async(function):
             return Returned(await function(*args))
         answer = await _in_thread(function, args, stop)
         if isinstance(answer, Returned) and inspect.isawaitable(answer.value):
@@ -73,10 +84,6 @@ async def _settled(function: Callable[..., Any], args: tuple[Any, ...], stop: Ca
     except BaseException as error:  # noqa: BLE001 -- the edge to foreign code: no error of its may end the host
         return Raised(error)
     return answer
-
-
-def _is_async(function: Callable[..., Any]) -> bool:
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
 
 
 async def _in_thread(
@@ -98,9 +105,7 @@ async def _in_thread(
         with suppress(RuntimeError):  # the loop is closed: nobody is left to tell
             loop.call_soon_threadsafe(deliver, answer)
 
-    threading.Thread(
-        target=run, name=f"fabric: {getattr(function, '__qualname__', 'call')}", daemon=True
-    ).start()
+    run_in_thread(run)
     try:
         return await asyncio.shield(done)
     except asyncio.CancelledError:

@@ -8,10 +8,10 @@ waits a bounded grace, and then abandons the task to end when it will.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Collection, Coroutine
 from typing import Any, Final, TypeVar
 
-__all__ = ["GRACE_SECONDS", "abandoned", "start", "supervised"]
+__all__ = ["GRACE_SECONDS", "abandoned", "end_all", "start", "supervised"]
 
 GRACE_SECONDS: Final = 2.0
 _T = TypeVar("_T")
@@ -54,14 +54,25 @@ def abandoned() -> int:
     return len(_abandoned)
 
 
-async def _end(task: asyncio.Task[Any], grace: float) -> None:
-    task.cancel()
-    _done, pending = await asyncio.wait({task}, timeout=grace)
-    if pending:
+async def end_all(tasks: Collection[asyncio.Task[Any]], *, grace: float = GRACE_SECONDS) -> None:
+    """Cancel tasks that were started and wait a bounded time for them together.
+
+    Those that ignore it are left behind; what the others raised was theirs and is not raised here.
+    """
+    if not tasks:
+        return
+    for task in tasks:
+        task.cancel()
+    done, pending = await asyncio.wait(tasks, timeout=grace)
+    for task in pending:
         _abandoned.add(task)
         task.add_done_callback(_forget)
-    elif not task.cancelled():
-        task.exception()
+    for task in done:
+        _forget(task)
+
+
+async def _end(task: asyncio.Task[Any], grace: float) -> None:
+    await end_all((task,), grace=grace)
 
 
 def _forget(task: asyncio.Task[Any]) -> None:

@@ -46,7 +46,9 @@ def told(error: BaseException, *, limit: int = 2_000) -> str:
     be had, is told by its name; one of Fabric's own needs no name.
     """
     if isinstance(error, BaseExceptionGroup):
-        return printable("; ".join(told(leaf, limit=limit) for leaf in _leaves(error)), limit=limit)
+        return printable(
+            "; ".join(told(leaf, limit=limit) for leaf in _leaves(cast("BaseException", error))), limit=limit
+        )
     name = type(error).__name__
     try:
         words = str(error)

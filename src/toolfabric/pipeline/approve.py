@@ -7,8 +7,9 @@ what is invoked are then the same, whatever the provider or the approver does to
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from typing import Any, assert_never, cast
+
+from msgspec.structs import replace
 
 from toolfabric._base.attempt import Raised, attempt
 from toolfabric._base.json_form import copy_json

@@ -7,8 +7,9 @@ nothing has been spent on a call that has to wait.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import cast
+
+from msgspec.structs import replace
 
 from toolfabric._base.text import one_line
 from toolfabric.errors import GuardError

@@ -6,12 +6,13 @@ it returns must be JSON as it is, and is bounded with a mark where something was
 
 from __future__ import annotations
 
-import inspect
+import dataclasses
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 
-from toolfabric._base.attempt import Raised, attempt
+from msgspec.structs import replace
+
+from toolfabric._base.attempt import Raised, attempt, is_async
 from toolfabric._base.bounded import bound_json
 from toolfabric._base.json_form import NotJsonError
 from toolfabric._base.text import told
@@ -64,11 +65,11 @@ def _told_to_stop(
     context: CallContext, function: Callable[..., object]
 ) -> tuple[CallContext, Callable[[], None]]:
     """A plain function runs in a thread, which learns of cancellation only by asking."""
-    if inspect.iscoroutinefunction(function):
+    if is_async(function):
         return context, lambda: None
     stopped = threading.Event()
     asked = context.cancelled
-    return replace(context, cancelled=lambda: stopped.is_set() or asked()), stopped.set
+    return dataclasses.replace(context, cancelled=lambda: stopped.is_set() or asked()), stopped.set
 
 
 def _result(ref: str, value: Json, max_bytes: int) -> Json:

@@ -6,8 +6,9 @@ judges whatever comes out (seed: Preservation laws).
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import cast
+
+from msgspec.structs import replace
 
 from toolfabric.entropy.apply import apply_normal_form_plan
 from toolfabric.pipeline.records import Flight, Services

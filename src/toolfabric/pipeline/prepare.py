@@ -6,8 +6,9 @@ The provider works on a copy, in a bounded time, and what it gives must be argum
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import Any, cast
+
+from msgspec.structs import replace
 
 from toolfabric._base.attempt import Raised, attempt
 from toolfabric._base.json_form import NotJsonError, copy_json, json_size, json_type

@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from msgspec import Struct
+
 from toolfabric.entropy.records import NormalFormPlan
 from toolfabric.policy.approvers import NobodyToAsk
 from toolfabric.policy.budgets import Budgets
@@ -27,9 +29,8 @@ MAX_ARGUMENT_DEPTH: Final = 64
 """Containers in one another; real arguments have a handful, and validators follow each level."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Flight:
-    """One call between two steps.
+class Flight(Struct, frozen=True, kw_only=True, eq=False):
+    """One call between two steps. A struct, since replacing a field is on the path of every call.
 
     ``ref`` is what was asked for until ``resolve`` makes it canonical. ``unfit`` says why what was
     given are no arguments at all; ``args`` is then empty, and ``validate`` tells it. ``accepted`` is

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from toolfabric.errors import ResolveError
 from toolfabric.pipeline.records import Flight, Services
