@@ -6,14 +6,13 @@ between, a trace is sealed and kept: cancellation and errors of the sandbox incl
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from toolfabric.errors import KernelError
+from toolfabric.errors import CallError, KernelError
 from toolfabric.execution.bridge import ExecutionBridge, Record
 from toolfabric.execution.failures import describe_failure
 from toolfabric.execution.journal import Entry, Journal
@@ -47,6 +46,7 @@ from toolfabric.values import NESTED_TOOL_CALL_ID_PREFIX, Json, Outcome
 __all__ = ["Executor", "ExecutorOptions"]
 
 TOOL_NAME: Final = "fabric_exec"
+CALL_NAME: Final = "fabric_call"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,32 +126,36 @@ class Executor:
             CallError: The call was refused or failed.
             StorageError: The record could not be opened; nothing ran.
         """
-        entry = self._journal.begin("fabric_call", {"ref": ref, "args": args})
+        entry = self._journal.begin(CALL_NAME, {"ref": ref, "args": args})
         run = _Run(entry, self._clock, self._options)
-        outcome = Outcome.FAILED
         try:
             value = await self._pipeline.call(
                 ref, args, context=run.context(), recorder=run.record.recorder, audits=run.record.audits
             )
-            outcome = Outcome.SUCCEEDED
-        except asyncio.CancelledError:
-            outcome = Outcome.ABORTED
+        except CallError as error:
+            await self._close_call(run, error.outcome, str(error))
             raise
-        finally:
-            run.ended = True
-            await self._invocation_ended(entry)
-            trace = run.record.recorder.seal(outcome)
-            details = details_json(
-                success=outcome is Outcome.SUCCEEDED,
-                trace=trace,
-                audits=run.record.audits,
-                phases=(),
-                error=None,
-            )
-            self._journal.end(
-                entry, text=str(outcome), details=details, is_error=outcome is not Outcome.SUCCEEDED
-            )
+        except BaseException:
+            await self._close_call(run, Outcome.ABORTED, "The call was cancelled.")
+            raise
+        text = bounded_text(
+            render(value, self._options.result_format),
+            self._options.result_chars,
+            folder=self._outputs,
+            name=entry.call_id,
+        )
+        await self._close_call(run, Outcome.SUCCEEDED, text.text)
         return value
+
+    async def _close_call(self, run: _Run, outcome: Outcome, text: str) -> None:
+        run.ended = True
+        await self._invocation_ended(run.entry)
+        success = outcome is Outcome.SUCCEEDED
+        trace = run.record.recorder.seal(outcome)
+        details = details_json(
+            success=success, trace=trace, audits=run.record.audits, phases=(), error=None if success else text
+        )
+        self._journal.end(run.entry, text=text, details=details, is_error=not success)
 
     async def _run_kernel(self, program: Program, bridge: ExecutionBridge) -> KernelOutcome:
         try:

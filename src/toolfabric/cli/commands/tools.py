@@ -156,7 +156,7 @@ def _table(answer: Json) -> None:
     output.emit_table(
         ("ref", "risk", "description"),
         [
-            (str(row["ref"]), " ".join(cast("list[str]", row["risk"])), _first_line(str(row["description"])))
+            (str(row["ref"]), " ".join(cast("list[str]", row["risk"])), _first_sentence(str(row["description"])))
             for row in rows
         ],
     )
@@ -173,5 +173,6 @@ def _description(answer: Json) -> None:
             output.emit_text(f"\n{title}:\n{json.dumps(view[key], indent=2, ensure_ascii=False)}")
 
 
-def _first_line(text: str) -> str:
-    return text.strip().splitlines()[0] if text.strip() else ""
+def _first_sentence(text: str) -> str:
+    line = text.strip().partition("\n")[0]
+    return line.partition(". ")[0].removesuffix(".") + "." if line else ""
