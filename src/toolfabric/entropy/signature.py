@@ -73,14 +73,12 @@ def distance_millionths(a: str, b: str) -> int:
     """As ``signature_distance``, in whole millionths."""
     if a == b:
         return 0
-    left, right = _units(a), _units(b)
+    # One character is one code unit, unless some character lies beyond the basic plane.
+    left, right = (a, b) if max(a + b) <= _LARGEST_BMP else (_units(a), _units(b))
     return millionths_of_ratio(_levenshtein(left, right), max(len(left), len(right)))
 
 
-def _units(text: str) -> Sequence[str] | Sequence[int]:
-    # One character is one code unit, unless some character lies beyond the basic plane.
-    if not text or max(text) <= _LARGEST_BMP:
-        return text
+def _units(text: str) -> list[int]:
     return memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H").tolist()
 
 
