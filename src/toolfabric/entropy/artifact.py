@@ -20,6 +20,7 @@ from toolfabric._base.text import one_line
 from toolfabric.durable.atomic import make_folders, replace_file, storage_errors
 from toolfabric.durable.fileops import RealFiles
 from toolfabric.durable.lock import FileLock
+from toolfabric.entropy.forms import is_text
 from toolfabric.entropy.records import ARTIFACT_VERSION, MAX_APPLIED, CompiledSurface
 from toolfabric.errors import RecordError
 from toolfabric.protocols import FileOps
@@ -160,7 +161,7 @@ def _refusal(path: Path, reason: str) -> str:
 
 def _flaw(artifact: CompiledSurface) -> str | None:
     """What the types alone do not say; ``None`` when there is nothing to object to."""
-    if not all(map(_is_text, _texts(artifact))):
+    if not all(map(is_text, _texts(artifact))):
         return "a text is blank, or is no Unicode"
     if not all(_is_score(score) for score in (artifact.gate.before_score, artifact.gate.after_score)):
         return "a score of the gate is no number from 0"
@@ -190,10 +191,6 @@ def _texts(artifact: CompiledSurface) -> Iterable[str]:
         yield from (entry.kind, entry.ref, entry.detail)
     for plan in artifact.plans:
         yield plan.ref
-
-
-def _is_text(text: str) -> bool:
-    return bool(text.strip()) and not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def _is_score(score: float) -> bool:

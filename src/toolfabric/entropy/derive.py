@@ -6,6 +6,7 @@ of what a caller meant, nor that a call will succeed.
 
 from __future__ import annotations
 
+from toolfabric.entropy.forms import is_text
 from toolfabric.entropy.proof import Proof, prove
 from toolfabric.entropy.records import MAX_REF, NormalFormPlan
 from toolfabric.errors import RecordError
@@ -55,5 +56,4 @@ def read_plan(plan: object) -> NormalFormPlan | None:
 
 
 def _usable(ref: str) -> bool:
-    # A lone surrogate could not be written down.
-    return 0 < len(ref) <= MAX_REF and not any("\ud800" <= letter <= "\udfff" for letter in ref)
+    return len(ref) <= MAX_REF and is_text(ref)

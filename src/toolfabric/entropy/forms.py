@@ -12,7 +12,7 @@ from typing import Final
 
 from toolfabric._base.canonical import canonical_bytes
 
-__all__ = ["SAFE_INTEGER", "number_spelled", "spelling_form", "unique_forms"]
+__all__ = ["SAFE_INTEGER", "is_text", "number_spelled", "spelling_form", "unique_forms"]
 
 SAFE_INTEGER: Final = 2**53 - 1
 """The largest integer up to which a double holds every integer; larger ones stay doubles."""
@@ -32,6 +32,11 @@ def spelling_form(text: str) -> str | None:
     if _FORMABLE.fullmatch(text) is None:
         return None
     return text.translate(_SEPARATORS).lower()
+
+
+def is_text(text: str) -> bool:
+    """Whether a text says something and can be written down: not blank, no lone surrogate."""
+    return bool(text.strip()) and not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def unique_forms(names: Iterable[str]) -> dict[str, str]:
