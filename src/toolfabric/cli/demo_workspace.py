@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
+from toolfabric.config.load import environment
 from toolfabric.durable.atomic import make_folders, replace_file
 from toolfabric.durable.fileops import RealFiles
 from toolfabric.errors import StorageError
@@ -86,7 +87,7 @@ def make_workspace() -> Path:
 def _git(folder: Path, *arguments: str) -> None:
     command = ["git", *_IDENTITY, *_QUIET, *arguments]
     # A GIT_DIR of the caller's would send the commit into another repository.
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+    environment = {key: value for key, value in environment().items() if not key.startswith("GIT_")}
     try:
         ran = subprocess.run(  # noqa: S603 -- fixed arguments to the user's own Git
             command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False
