@@ -87,10 +87,10 @@ def make_workspace() -> Path:
 def _git(folder: Path, *arguments: str) -> None:
     command = ["git", *_IDENTITY, *_QUIET, *arguments]
     # A GIT_DIR of the caller's would send the commit into another repository.
-    environment = {key: value for key, value in environment().items() if not key.startswith("GIT_")}
+    environ = {key: value for key, value in environment().items() if not key.startswith("GIT_")}
     try:
         ran = subprocess.run(  # noqa: S603 -- fixed arguments to the user's own Git
-            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False
+            command, cwd=folder, env=environ, capture_output=True, text=True, timeout=60, check=False
         )
     except FileNotFoundError as error:
         raise StorageError("git is not installed; the demo's workspace is a Git repository") from error

@@ -156,7 +156,11 @@ def _table(answer: Json) -> None:
     output.emit_table(
         ("ref", "risk", "description"),
         [
-            (str(row["ref"]), " ".join(cast("list[str]", row["risk"])), _first_sentence(str(row["description"])))
+            (
+                str(row["ref"]),
+                " ".join(cast("list[str]", row["risk"])),
+                _first_sentence(str(row["description"])),
+            )
             for row in rows
         ],
     )
