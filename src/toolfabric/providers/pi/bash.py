@@ -20,7 +20,8 @@ from toolfabric.values import Json, JsonObject
 __all__ = ["bash_action"]
 
 _SHELLS: Final = ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/bin/sh")
-_TOLD_BYTES: Final = 8_000
+_TOLD_BYTES: Final = 1_600
+"""Whoever tells the failure on keeps the first 2,000 characters; both ends of the output must be in them."""
 
 
 async def bash_action(workspace: Workspace, args: JsonObject, env: Mapping[str, str] | None = None) -> Json:

@@ -135,13 +135,15 @@ def _search_file(search: _Search, name: str, fd: int) -> None:
                 return
 
 
-def _matches(search: _Search, file: BufferedReader) -> Iterator[tuple[JsonObject, int]]:
+def _matches(
+    search: _Search, file: BufferedReader, block_bytes: int = _BLOCK
+) -> Iterator[tuple[JsonObject, int]]:
     """Every matching line with the lines around it, and how many characters that is."""
     data = b""
     start = 0  # where the lines begin that were not searched yet
     first = 1  # the number of the line at the beginning of data
     while True:
-        block = _block(file, search.stopped)
+        block = _block(file, block_bytes, search.stopped)
         data += block
         end = len(data) if not block else max(start, _held_back(data, search.context))
         line = first
@@ -158,12 +160,12 @@ def _matches(search: _Search, file: BufferedReader) -> Iterator[tuple[JsonObject
         start = end - keep
 
 
-def _block(file: BufferedReader, stopped: Stopped) -> bytes:
+def _block(file: BufferedReader, size: int, stopped: Stopped) -> bytes:
     """The next piece of a file, with line ends made one."""
     if stopped():
         msg = "the call was cancelled"
         raise InvokeError(msg)
-    block = file.read(_BLOCK)
+    block = file.read(size)
     while block.endswith(b"\r") and (more := file.read(1)):
         block += more
     return block.replace(b"\r\n", b"\n")

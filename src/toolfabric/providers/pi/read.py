@@ -20,7 +20,7 @@ __all__ = ["binary_reason", "read_action"]
 
 _BLOCK: Final = 1024 * 1024
 _SAMPLE: Final = 8 * 1024
-_ODD_SHARE: Final = 0.1
+_ODD_SHARE: Final = 0.3
 """The share of undecodable and control characters from which on a file does not count as text."""
 
 _MARKS: Final = ((b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"))
@@ -48,7 +48,7 @@ def read_action(workspace: Workspace, args: JsonObject, stopped: Stopped) -> Jso
 def binary_reason(sample: bytes) -> str | None:
     """Why a file that begins so is not text, or ``None`` if it is.
 
-    A NUL decides; so does a sample of which a tenth is not UTF-8 or is control characters. A few odd bytes do
+    A NUL decides; so does a sample of which a third is not UTF-8 or is control characters. A few odd bytes do
     not: a text in an old encoding is still worth reading.
     """
     for mark, name in _MARKS:
