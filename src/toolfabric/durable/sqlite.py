@@ -52,6 +52,7 @@ _SHORTEST_WAIT: Final = 0.0002
 _LONGEST_WAIT: Final = 0.003
 _WAL_KEPT_BYTES: Final = 64 * 1024 * 1024
 _PROBLEMS_SHOWN: Final = 20
+_SMALLEST_PAGE: Final = 512
 _REASONS: Final[tuple[tuple[tuple[type[apsw.Error], ...], str], ...]] = (
     (
         (apsw.BusyError, apsw.LockedError, apsw.ProtocolError),
@@ -262,9 +263,14 @@ class Database:
 
     def _judge(self, schema: Schema) -> None:
         """Say whether the file may be written to at all; only read it."""
+        where = f"the {self._what} {str(self._path)!r}"
+        # SQLite takes a file with less than a page in it for an empty one, and would write over it. It must
+        # not be opened to look: closing it again would drop the locks of this process's other connections.
+        if 0 < self._path.stat().st_size < _SMALLEST_PAGE:
+            msg = f"{where} is not a database; move it away. It was left as it is"
+            raise StorageError(msg)
         owner, version = self._pragma("application_id"), self._pragma("user_version")
         empty = owner == version == 0 and not self.rows("SELECT 1 FROM sqlite_schema LIMIT 1")
-        where = f"the {self._what} {str(self._path)!r}"
         if not empty and owner != schema.application_id:
             msg = f"{where} is a database of another program; move it away. It was left as it is"
             raise StorageError(msg)
