@@ -14,6 +14,7 @@ no permission, and no sign that the call will work.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from toolfabric._base.canonical import canonical_digest
 from toolfabric.entropy.derive import is_derived, read_plan
@@ -76,13 +77,13 @@ def _candidate(proof: Proof, args: JsonObject) -> NormalFormResult | None:
     return NormalFormResult(args=changed, witness=witness) if witness else None
 
 
-def _sources(proof: Proof, args: JsonObject) -> dict[str, str] | None:
+def _sources(proof: Proof, args: Mapping[Any, Json]) -> dict[str, str] | None:
     """Which undeclared key gives each target; ``None`` when a target is there already or wanted twice."""
     sources: dict[str, str] = {}
     for key in args:
         if key in proof.declared:
             continue
-        form = spelling_form(key)
+        form = spelling_form(key) if isinstance(key, str) else None
         target = None if form is None else proof.names.get(form)
         if target is None:
             continue

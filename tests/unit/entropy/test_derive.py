@@ -13,7 +13,7 @@ from toolfabric.entropy.records import NormalFormPlan
 from toolfabric.values import Json, JsonObject
 
 
-def closed(properties: Any, **more: Json) -> JsonObject:
+def closed(properties: Any, **more: Any) -> JsonObject:
     return {"type": "object", "additionalProperties": False, "properties": properties, **more}
 
 
