@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from toolfabric.entropy.review import review_signals
     from toolfabric.entropy.signature import schema_freedom, shape_signature, signature_distance
     from toolfabric.entropy.state import EntropyState
-    from toolfabric.entropy.trend import trend
+    from toolfabric.entropy.trends import trend
     from toolfabric.entropy.trial import run_entropy_trial
     from toolfabric.trace.records import RuleRef, Witness
 
@@ -198,7 +198,7 @@ _HOMES = {
     "entropy.review": ("review_signals",),
     "entropy.signature": ("schema_freedom", "shape_signature", "signature_distance"),
     "entropy.state": ("EntropyState",),
-    "entropy.trend": ("trend",),
+    "entropy.trends": ("trend",),
     "entropy.trial": ("run_entropy_trial",),
     "trace.records": ("RuleRef", "Witness"),
 }

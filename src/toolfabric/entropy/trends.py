@@ -1,4 +1,7 @@
-"""The trend of a series of scores: what was observed over a window, not a promise of going down."""
+"""The trend of a series of scores: what was observed over a window, not a promise of going down.
+
+The module's name leaves that of its function free in the package.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ def trend(scores: Iterable[float]) -> Trend:
         ValueError: A score is not a finite number.
     """
     # A score is the decimal number that is written, not the double nearest to it.
-    series = [Fraction(repr(score)) for score in scores]
+    series = [_exact(score) for score in scores]
     if not series:
         return Trend(count=0, slope_per_step=0.0)
     return Trend(
@@ -29,6 +32,13 @@ def trend(scores: Iterable[float]) -> Trend:
         last=reported(millionths(series[-1])),
         slope_per_step=reported(millionths(_slope(series))),
     )
+
+
+def _exact(score: float) -> Fraction:
+    try:
+        return Fraction(repr(score))
+    except ValueError:
+        raise ValueError("a score is not a finite number") from None
 
 
 def _slope(series: list[Fraction]) -> Fraction:
