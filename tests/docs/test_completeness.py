@@ -39,11 +39,11 @@ def rows(page: str, heading: str) -> Iterator[list[str]]:
         yield [cell.strip() for cell in line.strip("|").split("|")]
 
 
-def inline_commands(page: str) -> Iterator[str]:
-    """Every piece of inline code that is a ``fabric`` command."""
+def inline_code(page: str) -> Iterator[str]:
+    """Every piece of inline code of a page."""
     for token in MarkdownIt("commonmark").enable("table").parse(read(page)):
         for child in token.children or ():
-            if child.type == "code_inline" and re.match(r"fabric [a-z-]", child.content):
+            if child.type == "code_inline":
                 yield child.content
 
 
@@ -65,7 +65,8 @@ def unknown(command_line: str) -> str | None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_command_that_a_page_mentions_exists(page: str) -> None:
-    mentioned = {line: unknown(line) for line in inline_commands(page)}
+    lines = [code for code in inline_code(page) if re.match(r"fabric [a-z-]", code)]
+    mentioned = {line: unknown(line) for line in lines}
     assert {line: word for line, word in mentioned.items() if word is not None} == {}
 
 
@@ -81,6 +82,12 @@ def test_every_command_that_a_page_mentions_exists(page: str) -> None:
 )
 def test_a_wrong_mention_is_seen(line: str, word: str | None) -> None:
     assert unknown(line) == word
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_path_of_this_project_that_a_page_mentions_exists(page: str) -> None:
+    mentioned = [code for code in inline_code(page) if re.match(r"(?:tests|src|docs|examples)/", code)]
+    assert [path for path in mentioned if not (ROOT / path).exists()] == []
 
 
 def test_the_readme_lists_every_command() -> None:
