@@ -19,7 +19,7 @@ import os
 import secrets
 import stat
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -101,13 +101,21 @@ class Place:
             refuse_path(self.path, f"is {_kind(found.st_mode)}, not a folder")
         return os.open(self.name, _LIST, dir_fd=self.folder)
 
-    def replace(self, data: bytes, *, files: FileOps, mode: int | None = None) -> None:
+    def replace(
+        self,
+        data: bytes,
+        *,
+        files: FileOps,
+        mode: int | None = None,
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
         """Put a whole file in place in one step, durably; what was there before is gone only then.
 
         Args:
             data: All of its content.
             files: The file system.
             mode: Its permission bits, whatever the umask is; ``None`` for those of any new file.
+            check: Called when all is ready; what it raises leaves everything as it was.
 
         Raises:
             StorageError: It could not be done. The old content is there, or the new one when only the
@@ -117,6 +125,7 @@ class Place:
             temporary = f".fabric-{secrets.token_hex(8)}.tmp"
             try:
                 _write_new(temporary, data, files=files, mode=mode, folder=folder)
+                check()
                 files.replace(temporary, self.name, src_dir_fd=folder, dst_dir_fd=folder)
             except BaseException:
                 with contextlib.suppress(OSError):  # the first error is the one to tell
@@ -310,7 +319,7 @@ class _Walk:
         return place
 
     def _check(self, name: str | None) -> None:
-        """Refuse, before anything is made in it, a folder that is protected."""
+        """Refuse a protected folder: by its name before it is opened or made, then by what it is."""
         if self._guard is not None:
             parts = tuple(self._real) if name is None else (*self._real, name)
             self._guard.check(self._text, parts, os.fstat(self._folder) if name is None else None)
@@ -320,6 +329,7 @@ class _Walk:
         os.close(before)
 
     def _enter(self, name: str) -> None:
+        self._check(name)
         try:
             self._move(os.open(name, _PASS, dir_fd=self._folder))
         except FileNotFoundError:
@@ -331,7 +341,6 @@ class _Walk:
         self._check(None)
 
     def _make_folder(self, name: str, files: FileOps) -> None:
-        self._check(name)
         where = Path(*self._real, name)
         with storage_errors("make the folder", where):
             try:

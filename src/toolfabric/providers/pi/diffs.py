@@ -36,15 +36,19 @@ def short_diff(old: bytes, new: bytes, name: str, *, limit: int) -> str:
     left = before[first : len(before) - max(0, shared - _CONTEXT)]
     right = after[first : len(after) - max(0, shared - _CONTEXT)]
     if max(len(left), len(right)) > _COMPARED:
-        head = [f"@@ -{first + 1},{len(left)} +{first + 1},{len(right)} @@"]
+        head = [f"@@ -{first + 1},{len(left)} +{first + 1},{len(right)} @@\n"]
         body = [*head, *(f"-{line}" for line in left), *(f"+{line}" for line in right)]
     else:
-        body = [_shifted(line, first) for line in unified_diff(left, right, n=_CONTEXT, lineterm="")][2:]
-    return _bounded([f"--- {name}", f"+++ {name}", *body], limit)
+        body = [_shifted(line, first) for line in unified_diff(left, right, n=_CONTEXT)][2:]
+    told = [part for line in body for part in _ended(line)]
+    return _bounded([f"--- {name}", f"+++ {name}", *told], limit)
 
 
 def _lines(data: bytes) -> list[str]:
-    return data.decode("utf-8", "replace").split("\n")
+    """The lines with their ends, which the last one may lack; no other character ends a line."""
+    lines = [f"{line}\n" for line in data.decode("utf-8", "replace").split("\n")]
+    last = lines.pop().removesuffix("\n")
+    return [*lines, last] if last else lines
 
 
 def _common(left: list[str] | list[bytes], right: list[str] | list[bytes]) -> int:
@@ -62,7 +66,13 @@ def _shifted(line: str, first: int) -> str:
     if found is None:
         return line
     before, after = int(found[1]) + first, int(found[3]) + first
-    return f"@@ -{before}{found[2] or ''} +{after}{found[4] or ''} @@"
+    return f"@@ -{before}{found[2] or ''} +{after}{found[4] or ''} @@\n"
+
+
+def _ended(line: str) -> tuple[str, ...]:
+    if line.endswith("\n"):
+        return (line[:-1],)
+    return (line, "\\ No newline at end of file")
 
 
 def _bounded(lines: list[str], limit: int) -> str:

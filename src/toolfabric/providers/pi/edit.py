@@ -57,8 +57,12 @@ def edit_action(workspace: Workspace, args: JsonObject) -> Json:
         new, count = edited(old, args, name)
         _require_room(len(new), workspace)
         _require_writable(place)
-        _require_unchanged(place, found)
-        place.replace(new, files=workspace.files, mode=stat.S_IMODE(found.st_mode))
+        place.replace(
+            new,
+            files=workspace.files,
+            mode=stat.S_IMODE(found.st_mode),
+            check=lambda: _require_unchanged(place, found),
+        )
     details: JsonObject = {
         "path": name,
         "replacements": count,

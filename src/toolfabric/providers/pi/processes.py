@@ -13,7 +13,7 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -187,18 +187,28 @@ async def _reap(process: subprocess.Popen[bytes]) -> None:
 
 
 def _kill_all(process: subprocess.Popen[bytes]) -> None:
-    """Kill the group at once, then whatever else belongs to it, until nothing new turns up."""
+    """Kill whatever belongs to a program, stopping it all first so that nothing can be started meanwhile.
+
+    Whatever loses its parent is no descendant any more, so nothing may die before all were found.
+    """
+    _signal(os.killpg, process.pid, signal.SIGSTOP)
+    found: set[int] = set()
+    if process.returncode is None:  # else it was reaped, and its number may be another's by now
+        for _ in range(_ROUNDS):
+            more = set(_belonging_to(process.pid)) - found
+            if not more:
+                break
+            found |= more
+            for pid in more:
+                _signal(os.kill, pid, signal.SIGSTOP)
+    _signal(os.killpg, process.pid, signal.SIGKILL)
+    for pid in found:
+        _signal(os.kill, pid, signal.SIGKILL)
+
+
+def _signal(send: Callable[[int, int], None], target: int, number: signal.Signals) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    if process.returncode is not None:
-        return  # reaped: its number may be another process's by now
-    for _ in range(_ROUNDS):
-        others = _belonging_to(process.pid)
-        if not others:
-            return
-        for pid in others:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
+        send(target, number)
 
 
 def _belonging_to(leader: int) -> list[int]:
