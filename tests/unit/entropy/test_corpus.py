@@ -33,8 +33,14 @@ def test_schemas_stand_in_code_unit_order() -> None:
 @pytest.mark.requirement("ENT-040", "ENT-041")
 def test_the_digest_of_a_surface_is_the_one_digest_of_its_snapshot() -> None:
     declared = surface(b={"type": "object"}, a=None)
-    ordered = {"version": 1, "actions": [declared["actions"][1], declared["actions"][0]]}  # pyright: ignore[reportIndexIssue, reportOptionalSubscript, reportArgumentType] -- a list
-    assert surface_digest(read_schemas(declared)) == canonical_digest(ordered)  # pyright: ignore[reportArgumentType] -- JSON
+    ordered: Any = {
+        "version": 1,
+        "actions": [
+            {"ref": "probe.a", "inputSchema": None},
+            {"ref": "probe.b", "inputSchema": {"type": "object"}},
+        ],
+    }
+    assert surface_digest(read_schemas(declared)) == canonical_digest(ordered)
     changed = surface(b={"type": "object", "title": "x"}, a=None)
     assert surface_digest(read_schemas(changed)) != surface_digest(read_schemas(declared))
 

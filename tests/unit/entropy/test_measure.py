@@ -211,6 +211,7 @@ async def test_the_cooperative_form_lets_others_run_after_every_64_traces() -> N
     corpus = [trace(action("a.b", "failed", "validate"), action("a.c")) for _ in range(640)]
     turns = 0
     done = False
+    report: EntropyReport | None = None
 
     async def count() -> None:
         nonlocal turns
