@@ -74,8 +74,6 @@ async def _settled(function: Callable[..., Any], args: tuple[Any, ...], stop: Ca
         answer = await _in_thread(function, args, stop)
         if isinstance(answer, Returned) and inspect.isawaitable(answer.value):
             return Returned(await answer.value)
-    except GeneratorExit:
-        raise
     except asyncio.CancelledError as error:
         task = asyncio.current_task()
         if task is not None and task.cancelling():
