@@ -8,6 +8,7 @@ contract). What an artifact claims is proved again by whoever uses it.
 from __future__ import annotations
 
 import math
+import os
 import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -136,8 +137,8 @@ def save_compiled_surface(
 def _content(path: Path) -> bytes | None:
     with storage_errors("read", path):
         try:
-            with path.open("rb") as file:
-                if not stat.S_ISREG(path.stat().st_mode):
+            with open(path, "rb", opener=_open_at_once) as file:
+                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                     raise RecordError(_refusal(path, "it is no regular file"))
                 data = file.read(MAX_BYTES + 1)
         except FileNotFoundError:
@@ -145,6 +146,11 @@ def _content(path: Path) -> bytes | None:
     if len(data) > MAX_BYTES:
         raise RecordError(_refusal(path, f"it has more than {MAX_BYTES} bytes"))
     return data
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open without waiting: a pipe in the place of the file has no writer."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _decode(data: bytes, path: Path) -> CompiledSurface:
