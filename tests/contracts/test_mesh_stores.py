@@ -50,25 +50,3 @@ Opened = Callable[[Path], AbstractAsyncContextManager[OpenHandle]]
 async def test_a_backend_keeps_the_promise(check: MeshCheck, opened: Opened, tmp_path: Path) -> None:
     async with opened(tmp_path) as open_handle:
         await check.run(open_handle)
-
-
-class Forgetful(MemoryMesh):
-    """Breaks promise 2: it takes any version for the right one."""
-
-    async def put(self, key: str, value: object, /, *, if_version: int | None = None) -> object:  # pyright: ignore[reportIncompatibleMethodOverride] - broken on purpose
-        return await super().put(key, value)  # pyright: ignore[reportArgumentType]
-
-
-async def test_a_broken_backend_is_found_out() -> None:
-    failed: list[str] = []
-    for check in mesh_checks():
-        data = MemoryData()
-
-        async def open_handle(limits: Limits, data: MemoryData = data) -> MeshStore:
-            return Forgetful(data, clock=SystemClock(), limits=limits)  # pyright: ignore[reportReturnType]
-
-        try:
-            await check.run(open_handle)
-        except AssertionError:
-            failed.append(str(check))
-    assert failed == ["a key changes only at the version asked for", "a deleted key remembers its version"]

@@ -72,6 +72,7 @@ class DatabaseThread:
         self._closing = threading.Lock()
         """Orders ``submit`` before or after ``close``, so that no job is left in the queue unseen."""
         self._closed = False
+        self._error: StorageError | None = None
         # A daemon: what was acknowledged is on disk, and a host that ends does not wait for the rest.
         self._thread = threading.Thread(target=self._work, name=f"database {database.path.name}", daemon=True)
         self._thread.start()
@@ -99,12 +100,19 @@ class DatabaseThread:
         return await asyncio.wrap_future(self.submit(work))
 
     def close(self) -> None:
-        """Do what was handed in, end the thread and close the connection. Safe to call twice."""
+        """Do what was handed in, end the thread and close the connection. Safe to call twice.
+
+        Raises:
+            StorageError: The connection could not be closed; what was acknowledged is safe.
+        """
         with self._closing:
             if not self._closed:
                 self._closed = True
                 self._jobs.put(None)
         self._thread.join()
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
 
     def _work(self) -> None:
         try:
@@ -115,7 +123,10 @@ class DatabaseThread:
                     for job in group:
                         self._read(job)
         finally:
-            self._database.close()
+            try:
+                self._database.close()
+            except StorageError as error:
+                self._error = error  # for whoever closes
 
     def _next_group(self) -> list[_Job] | None:
         """Wait for a job and take those that wait with it; ``None`` at the end."""

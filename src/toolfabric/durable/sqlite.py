@@ -264,6 +264,9 @@ class Database:
     def _judge(self, schema: Schema) -> None:
         """Say whether the file may be written to at all; only read it."""
         where = f"the {self._what} {str(self._path)!r}"
+        if self._connection.readonly("main"):
+            msg = f"{where} is read-only; give its file and folder write permission"
+            raise StorageError(msg)
         # SQLite takes a file with less than a page in it for an empty one, and would write over it. It must
         # not be opened to look: closing it again would drop the locks of this process's other connections.
         if 0 < self._path.stat().st_size < _SMALLEST_PAGE:
@@ -279,9 +282,6 @@ class Database:
                 f"{where} was written by a newer version of Fabric (form {version}; this one knows "
                 f"{len(schema.steps)}); update Fabric. It was left as it is"
             )
-            raise StorageError(msg)
-        if self._connection.readonly("main"):
-            msg = f"{where} is read-only; give its file and folder write permission"
             raise StorageError(msg)
 
     def _set_pragmas(self) -> None:

@@ -213,8 +213,10 @@ class SqliteMesh:
         )
 
     def _close(self) -> None:
-        self._writer.close()
-        self._reader.close()
+        try:
+            self._writer.close()
+        finally:
+            self._reader.close()
 
 
 def _make_folder(folder: Path, files: FileOps) -> None:
