@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Generator, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -20,6 +20,7 @@ from toolfabric._base.supervise import start
 from toolfabric.config.load import agent_folder, environment, load_config
 from toolfabric.config.records import Config, KernelName, Loaded
 from toolfabric.durable.fileops import RealFiles
+from toolfabric.entropy.live import NormalForms
 from toolfabric.errors import ConfigError, KernelError, MountError, StorageError
 from toolfabric.execution.arguments import parse_arguments
 from toolfabric.execution.discovery import answer_discovery
@@ -84,7 +85,15 @@ class Fabric:
         self._closing = AsyncExitStack()
         self._mounting: list[Mounting] = []
         self._warnings = [str(warning) for warning in loaded.warnings]
-        self._pipeline = Pipeline(_services(loaded.config, self._registry, options))
+        self._forms = NormalForms(
+            loaded.agent_dir,
+            files=options.files,
+            report=self._warnings.append,
+            enabled=loaded.config.entropy.enabled,
+        )
+        self._compiling: asyncio.Task[None] | None = None
+        self._compiled_generation = -1
+        self._pipeline = Pipeline(_services(loaded.config, self._registry, self._forms, options))
         self._journal = _journal(cwd, loaded, options)
         self._kernel = _kernel(loaded.config, options)
         self._executor = Executor(
@@ -176,7 +185,7 @@ class Fabric:
 
     async def run(self, arguments: Json, *, observe: Observer = _ignore) -> ExecutionResult:
         """Run one ``fabric_exec`` from its arguments as a model gave them. Raises as ``execute``."""
-        await self._mounted()
+        await self._ready()
         return await self._executor.execute(parse_arguments(arguments), observe=observe)
 
     async def call(self, ref: str, args: Json = None) -> Json:
@@ -186,7 +195,7 @@ class Fabric:
             CallError: The call was refused or failed.
             StorageError: The record cannot be opened; nothing ran.
         """
-        await self._mounted()
+        await self._ready()
         return await self._executor.call(ref, args)
 
     def surface(self) -> JsonObject:
@@ -218,10 +227,35 @@ class Fabric:
         self._mounting.append(mounting)
         return mounting
 
-    async def _mounted(self) -> None:
+    async def compiled(self) -> None:
+        """Wait until the normal forms of the surface as it is now are in force."""
+        await self._ready()
+        if self._compiling is not None:
+            await asyncio.shield(self._compiling)
+
+    async def _ready(self) -> None:
+        """Finish mounting, and see to it that no plan outlives the surface that proved it."""
         waiting, self._mounting = self._mounting, []
         for mounting in waiting:
             await mounting
+        generation = self._registry.generation
+        if generation != self._compiled_generation:
+            self._compiled_generation = generation
+            self._forms.surface_changed(self.surface())
+            self._compiling = start(self._compile(self._compiling))
+
+    async def _compile(self, before: asyncio.Task[None] | None) -> None:
+        """Compile in the background, one surface after the other."""
+        if before is not None:
+            await before
+        await self._forms.compile(self.surface())
+
+    async def _stop_compiling(self) -> None:
+        task, self._compiling = self._compiling, None
+        if task is not None:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
 
     async def _open(self) -> None:
         self._closing.callback(self._journal.close)
@@ -237,6 +271,9 @@ class Fabric:
         await self._registry.mount(pi, origin=Origin.HOST)
         if self._options.plugins:
             await self._mount_plugins()
+        self._closing.push_async_callback(self._stop_compiling)
+        self._forms.load(self.surface())
+        await self._ready()
 
     async def _mount_plugins(self) -> None:
         found = load_providers()
@@ -284,13 +321,14 @@ def _load(cwd: Path, config: Config | Mapping[str, Json] | None) -> Loaded:
     return load_config(cwd, environ=environ, overrides=config)
 
 
-def _services(config: Config, registry: Registry, options: Options) -> Services:
+def _services(config: Config, registry: Registry, forms: NormalForms, options: Options) -> Services:
     repairs = AliasTable(config.repairs.rows) if config.repairs.enabled else AliasTable()
     return Services(
         registry=registry,
         clock=options.clock,
         guards=options.guards,
         repairs=repairs,
+        plans=forms.plans,
         policy=config.approvals,
         approver=options.approver,
         max_result_bytes=config.executor.max_nested_result_chars,
