@@ -36,6 +36,7 @@ LINKS: Final = 40
 
 # A folder on the way is only passed through, which needs no right to list it.
 _PASS: Final[int] = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_ROOT: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _LIST: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Without O_NONBLOCK, opening a FIFO that took a file's place would wait for a writer for ever.
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -160,16 +161,19 @@ class Confined:
             or not. ``.git`` and ``.pi`` are protected wherever they are.
 
     Raises:
-        OSError: The root is missing or not a folder.
+        PathError: The base is outside the root.
+        OSError: The root or the base is missing or not a folder.
     """
 
     def __init__(self, root: Path, *, base: Path | None = None, protected: Iterable[Path] = ()) -> None:
         self.root = Path(os.path.abspath(root))  # noqa: PTH100 - resolve() would follow links; both are kept
         self._real = Path(os.path.realpath(root))
-        self._fd = os.open(self._real, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._protected = tuple(Path(os.path.realpath(one)) for one in protected)
         start = None if base is None else Path(os.path.realpath(base))
         self.base: tuple[str, ...] = () if start is None else self.below(start.parts[1:], str(base))
+        if start is not None:
+            os.close(os.open(start, _ROOT))
+        self._fd = os.open(self._real, _ROOT)
 
     def close(self) -> None:
         """Release the root. Safe to call twice; no place can be had afterwards."""
