@@ -23,6 +23,7 @@ _SAMPLE: Final = 8 * 1024
 _ODD_SHARE: Final = 0.3
 """The share of undecodable and control characters from which on a file does not count as text."""
 
+_CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b"))
 _MARKS: Final = ((b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"))
 
 
@@ -57,7 +58,7 @@ def binary_reason(sample: bytes) -> str | None:
     if b"\0" in sample:
         return "it holds NUL bytes"
     text = sample.decode("utf-8", "replace")
-    odd = sum(1 for one in text if one == "\ufffd" or (one < " " and one not in "\t\n\r\f\b\x1b"))
+    odd = text.count("\ufffd") + len(sample) - len(sample.translate(None, _CONTROLS))
     return "much of it is not UTF-8" if odd > _ODD_SHARE * len(text) else None
 
 
