@@ -69,14 +69,12 @@ def read_compiled_surface(value: object) -> CompiledSurface:
     return artifact
 
 
-def trusted_artifact(artifact: CompiledSurface | Mapping[str, Any] | None) -> CompiledSurface | None:
+def trusted_artifact(artifact: CompiledSurface | Mapping[str, Any] | None) -> CompiledSurface:
     """An artifact that a caller passes in, read by the guarded reader however it was made.
 
     Raises:
         ValueError: The guarded reader refuses it.
     """
-    if artifact is None:
-        return None
     try:
         return read_compiled_surface(
             artifact.to_json() if isinstance(artifact, CompiledSurface) else artifact
@@ -119,8 +117,6 @@ def save_compiled_surface(
         RecordError: What is there is damaged, so it is not overwritten.
     """
     trusted = trusted_artifact(artifact)
-    if trusted is None:
-        raise ValueError("there is no artifact to save")
     data = artifact_bytes(trusted)
     path = compiled_surface_path(agent_dir)
     make_folders(path.parent, files=files)

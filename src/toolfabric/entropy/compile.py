@@ -152,7 +152,7 @@ class _Job:
         observations: Iterable[ValueObservation | Mapping[str, Any]] | None,
         artifact: CompiledSurface | Mapping[str, Any] | None,
     ) -> None:
-        self.artifact = trusted_artifact(artifact)
+        self.artifact = None if artifact is None else trusted_artifact(artifact)
         self.traces = list(traces)
         self.schemas: Schemas = read_schemas(surface)
         self._surface = surface

@@ -54,12 +54,10 @@ def merge_compiled_surfaces(
         ValueError: The guarded reader refuses one of the artifacts.
         RecordError: ``live`` is no surface.
     """
-    ours, theirs = trusted_artifact(local), trusted_artifact(incoming)
+    ours, theirs = _local(local), trusted_artifact(incoming)
     taken = _Taken(read_schemas(live))
-    for artifact in (ours, theirs):
-        if artifact is not None:
-            for plan in artifact.plans:
-                taken.add(plan)
+    for plan in (*(ours.plans if ours else ()), *theirs.plans):
+        taken.add(plan)
     return taken.merged(ours, theirs)
 
 
@@ -73,13 +71,17 @@ def import_compiled_surface(
         ValueError: The guarded reader refuses the local artifact.
     """
     envelope, plans = _opened(value)
-    ours, theirs = trusted_artifact(local), read_compiled_surface(envelope)
+    ours, theirs = _local(local), read_compiled_surface(envelope)
     taken = _Taken(read_schemas(live))
     for plan in ours.plans if ours else ():
         taken.add(plan)
     for plan in plans:
         taken.add_foreign(plan)
     return ImportedSurface(merged=taken.merged(ours, theirs), reasons=tuple(taken.reasons))
+
+
+def _local(artifact: CompiledSurface | Mapping[str, Any] | None) -> CompiledSurface | None:
+    return None if artifact is None else trusted_artifact(artifact)
 
 
 def _opened(value: object) -> tuple[object, list[object]]:
@@ -120,7 +122,7 @@ class _Taken:
         elif len(self._plans) < MAX_PLANS:
             self._plans.setdefault(plan.ref, plan)
 
-    def merged(self, ours: CompiledSurface | None, theirs: CompiledSurface | None) -> MergedSurface:
+    def merged(self, ours: CompiledSurface | None, theirs: CompiledSurface) -> MergedSurface:
         """Everything taken as one artifact; the historical score is the local one or none."""
         plans = [self._plans[ref] for ref in sorted(self._plans, key=code_units)]
         score = ours.gate.before_score if ours and ours.version == ARTIFACT_VERSION else 0.0

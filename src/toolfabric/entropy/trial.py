@@ -58,7 +58,7 @@ def run_entropy_trial(
         ValueError: The guarded reader refuses the artifact.
         RecordError: Something else does not have its declared form.
     """
-    trusted = trusted_artifact(artifact)
+    trusted = None if artifact is None else trusted_artifact(artifact)
     recorded = list(traces)
     schemas = read_schemas(live)
     replay = _Replay(schemas, _proven(trusted, schemas), normalizer)
