@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -60,7 +60,7 @@ class Watch:
             self._status.update(self.line())
 
     @contextmanager
-    def paused(self) -> Iterator[None]:
+    def paused(self) -> Generator[None]:
         """Take the status line away while something else is on the terminal."""
         if self._status is not None:
             self._status.stop()

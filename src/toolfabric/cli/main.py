@@ -19,6 +19,8 @@ COMMANDS: Final[dict[str, str]] = {
     "exec": "Run a program from a file or standard input.",
     "tools": "List, search, describe and call actions.",
     "sessions": "List and show recorded sessions.",
+    "entropy": "Report how often calls are rejected; export, import, compile normal forms.",
+    "certify": "Run every check of a promise, offline, and say what was tried.",
     "config": "Show the effective configuration, or check it.",
     "trust": "Trust a project's configuration file, or stop.",
     "doctor": "Say what is installed, what is missing and what that costs.",
