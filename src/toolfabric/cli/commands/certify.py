@@ -104,7 +104,7 @@ def _show(report: CertificationReport) -> None:
         trial = report.trial
         output.emit_text(
             f"trial: {trial.verdict}; {trial.totals.operations} calls, {trial.totals.both_accept} "
-            f"accepted as they are, {trial.totals.normalization_win} saved, {trial.totals.both_reject} rejected"
+            f"accepted as given, {trial.totals.normalization_win} saved, {trial.totals.both_reject} rejected"
         )
     output.emit_text("certified" if report.passed else "NOT certified")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, cast
 
 import click
@@ -52,7 +53,7 @@ def report(paths: tuple[str, ...], *, surface_file: str | None, as_json: bool) -
     surface = None if surface_file is None else read_surface(surface_file)
     files = find_sessions(paths)
     with click.progressbar(
-        files, label="reading sessions", file=click.get_text_stream("stderr"), hidden=not output.is_terminal()
+        files, label="reading sessions", file=sys.stderr, hidden=not output.is_terminal()
     ) as bar:
         shares = list(read_sessions(bar))
     findings = Findings.of(shares, surface)
