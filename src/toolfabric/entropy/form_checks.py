@@ -20,7 +20,8 @@ def forgeries(plan: JsonObject) -> Iterator[tuple[str, JsonObject]]:
     yield "another digest", {**plan, "baseSchemaDigest": "0" * 64}
     yield "another version", {**plan, "version": 2}
     yield "one rule less", {**plan, "rules": rules[:-1]}
-    yield "rules in another order", {**plan, "rules": rules[::-1]}
+    if len(rules) > 1:
+        yield "rules in another order", {**plan, "rules": rules[::-1]}
     yield "a rule twice", {**plan, "rules": [*rules, rules[0]]}
     yield "no rules", {**plan, "rules": []}
     yield "an unknown kind", {**plan, "rules": [{**rules[0], "kind": "default-value"}, *rules[1:]]}
