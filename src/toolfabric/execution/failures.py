@@ -9,7 +9,7 @@ from typing import Final
 from toolfabric.protocols import FaultKind, KernelOutcome, Limits, ProgramFault
 from toolfabric.values import Outcome
 
-__all__ = ["describe_failure", "describe_fault"]
+__all__ = ["describe_failure", "describe_fault", "describe_note"]
 
 _SHOWN_REFS = 20
 _HEADS: Final[dict[FaultKind, str]] = {
@@ -44,11 +44,22 @@ def describe_failure(ended: KernelOutcome, completed: Sequence[str], limits: Lim
 
 def describe_fault(fault: ProgramFault) -> str:
     """One fault as a sentence with its place and, where known, what to write instead."""
-    place = ""
-    if fault.line is not None:
-        place = f" at line {fault.line}" + (f", column {fault.column}" if fault.column is not None else "")
-    hint = f"\n  hint: {fault.hint}" if fault.hint else ""
-    return f"{_HEADS[fault.kind]}{place}: {fault.message}{hint}"
+    return f"{_HEADS[fault.kind]}{_place(fault)}: {fault.message}{_hint(fault)}"
+
+
+def describe_note(note: ProgramFault) -> str:
+    """One remark that did not stop the program, with its place."""
+    return f"note{_place(note)}: {note.message}{_hint(note)}"
+
+
+def _place(fault: ProgramFault) -> str:
+    if fault.line is None:
+        return ""
+    return f" at line {fault.line}" + (f", column {fault.column}" if fault.column is not None else "")
+
+
+def _hint(fault: ProgramFault) -> str:
+    return f"\n  hint: {fault.hint}" if fault.hint else ""
 
 
 def _completed(refs: Sequence[str]) -> str:

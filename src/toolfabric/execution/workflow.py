@@ -6,7 +6,7 @@ phase of the trace; ``parallel`` and ``pipeline`` are run by the guest and only 
 
 from __future__ import annotations
 
-from typing import Final, Literal, cast
+from typing import Final, Literal
 
 from toolfabric.errors import ResolveError, ValidateError
 from toolfabric.execution.records import Activity
@@ -36,7 +36,7 @@ def read_workflow(name: str, args: JsonObject) -> tuple[str | None, Activity | N
         if not isinstance(phase, str) or not phase.strip():
             raise ValidateError("workflow.phase: name must be a string that is not blank")
         return phase, Activity(kind="phase", text=text)
-    return None, Activity(kind=cast("Literal['item', 'event', 'progress']", name), text=text)
+    return None, Activity(kind=name, text=text)
 
 
 def _line(args: JsonObject) -> str:

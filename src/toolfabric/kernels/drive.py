@@ -80,7 +80,7 @@ class Drive:
         self._ready: dict[int, Answer] = {}
         self._waiting: set[int] = set()
         self._printed = 0
-        self._breach: Breach | None = None
+        self.breach: Breach | None = None
 
     def run(self, session: MontySession, code: str, payloads: Mapping[str, str], *, checked: bool) -> Any:
         """Run a program in a session that has read the prelude, and give its value.
@@ -97,11 +97,11 @@ class Drive:
             skip_type_check=checked,
         )
         while not isinstance(snapshot, MontyComplete):
-            if self._breach is not None:
-                raise self._breach
+            if self.breach is not None:
+                raise self.breach
             snapshot = self._step(snapshot)
-        if self._breach is not None:
-            raise self._breach
+        if self.breach is not None:
+            raise self.breach
         return snapshot.output
 
     def _step(self, snapshot: SyncSnapshot) -> SyncSnapshot:
@@ -112,8 +112,8 @@ class Drive:
                 return self._call(snapshot)
             case FutureSnapshot():
                 return snapshot.resume(self._settled(snapshot.pending_call_ids))
-            case _:
-                return snapshot.resume_auto()
+            case MontyComplete():
+                return snapshot
 
     # --- names -----------------------------------------------------------------------------------
 
@@ -131,7 +131,7 @@ class Drive:
         return snapshot.resume()
 
     def _member(self, ref: str, name: str) -> str | None:
-        """The ref of an attribute; one that no action has goes to the registry, to be refused and recorded."""
+        """The ref of an attribute; one that no action has goes to the registry, which records it."""
         node = self._nodes.get(ref) or self._names.get(ref)
         if node is None:
             return f"{ref}.{name}"
@@ -218,14 +218,14 @@ class Drive:
     # --- printing --------------------------------------------------------------------------------
 
     def _print(self, _stream: Literal["stdout", "stderr"], text: str) -> None:
-        if self._breach is not None:
+        if self.breach is not None:
             return
         self._printed += len(text)
         if self._printed > self._limits.output_chars:
-            self._breach = Breach(
+            self.breach = Breach(
                 FaultKind.OUTPUT, f"it printed more than {self._limits.output_chars:,} characters"
             )
-            raise self._breach
+            raise self.breach
         self._desk.post(Printed(text))
 
 

@@ -13,7 +13,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from typing import Final, cast
+from typing import Final
 
 from toolfabric.kernels.names import Namespace
 from toolfabric.protocols import ActionDeclaration
@@ -115,7 +115,8 @@ def method_parameters(schema: JsonObject) -> str:
     if not isinstance(properties, dict) or len(properties) > _MAX_PROPERTIES:
         return f"_self, {_ANYTHING}"
     required = schema.get("required")
-    needed = {name for name in required if isinstance(name, str)} if isinstance(required, list) else set()
+    listed: list[Json] = required if isinstance(required, list) else []
+    needed = {name for name in listed if isinstance(name, str)}
     writable = {name: value for name, value in properties.items() if _is_parameter(name)}
     if not needed <= writable.keys():
         return f"_self, {_ANYTHING}"
@@ -155,7 +156,7 @@ def _simple(kind: Json, schema: JsonObject, depth: int) -> str:
     if kind == "array":
         item = type_of(schema.get("items"), depth + 1)
         return f"list[{item}] | tuple[{item}, ...]"
-    return _SIMPLE.get(cast("str", kind), "Any") if isinstance(kind, str) else "Any"
+    return _SIMPLE.get(kind, "Any") if isinstance(kind, str) else "Any"
 
 
 def _union(types: Iterator[str]) -> str:

@@ -97,19 +97,19 @@ def _run(run: Run, session: MontySession) -> KernelOutcome:
     except MontySyntaxError as error:
         return KernelOutcome(outcome=Outcome.FAILED, faults=(syntax_fault(error),), notes=notes)
     except MontyRuntimeError as error:
-        return _raised(error, notes)
+        return _raised(error, drive.breach, notes)
     except (NotJsonError, TooLargeError, MontyConversionError, TypeError) as error:
         return KernelOutcome(outcome=Outcome.FAILED, faults=(_value_fault(error),), notes=notes)
     return KernelOutcome(outcome=Outcome.SUCCEEDED, value=result, notes=notes)
 
 
-def _raised(error: MontyRuntimeError, notes: tuple[ProgramFault, ...]) -> KernelOutcome:
+def _raised(
+    error: MontyRuntimeError, breach: Breach | None, notes: tuple[ProgramFault, ...]
+) -> KernelOutcome:
     if is_time_limit(error):
         return replace(_timed_out(), notes=notes)
-    cause = error.__cause__ or error.exception()
-    if isinstance(cause, Breach):
-        return KernelOutcome(outcome=Outcome.FAILED, faults=(cause.fault,), notes=notes)
-    return KernelOutcome(outcome=Outcome.FAILED, faults=(raised_fault(error),), notes=notes)
+    fault = raised_fault(error) if breach is None else breach.fault
+    return KernelOutcome(outcome=Outcome.FAILED, faults=(fault,), notes=notes)
 
 
 def _stopped(run: Run, error: Exception) -> KernelOutcome:

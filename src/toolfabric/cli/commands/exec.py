@@ -133,10 +133,10 @@ def _execute(
 
 def _show(result: ExecutionResult, *, as_json: bool) -> int:
     from toolfabric.cli.records_view import result_json
-    from toolfabric.execution.failures import describe_fault
+    from toolfabric.execution.failures import describe_note
 
     for note in result.notes:
-        output.note(f"note: {describe_fault(note)}")
+        output.note(describe_note(note))
     if result.record_error is not None:
         output.note(f"fabric: the record of this run could not be kept: {result.record_error}")
     if as_json:
