@@ -8,6 +8,7 @@
     ├── StorageError             bytes could not be kept or read back
     ├── RecordError              a foreign record does not have its declared form
     ├── PathError                a path leads outside, or to what must not be used
+    ├── StateError               the state head cannot be used as it stands
     ├── CallError                one call was refused or failed; has a stage
     │   ├── ResolveError         no such action
     │   ├── GuardError           a policy, a deadline or a budget said no
@@ -40,6 +41,7 @@ __all__ = [
     "PrepareError",
     "RecordError",
     "ResolveError",
+    "StateError",
     "StorageError",
     "ValidateError",
 ]
@@ -69,6 +71,13 @@ class PathError(FabricError):
     """A path leads outside its folder, or to something that must not be used so.
 
     It is not about a file that is missing or may not be read: that stays an ``OSError``.
+    """
+
+
+class StateError(FabricError):
+    """The state head, or what it rests on, cannot be used as it stands; the message says what to do.
+
+    It is not a lost race: that is an answer.
     """
 
 

@@ -14,6 +14,7 @@ LAZY_MODULES = frozenset(
         "__init__.py",  # the public names load what is heavy on first use
         "entropy/__init__.py",  # the boundary needs the online half alone
         "providers/pi/provider.py",  # searching loads the pattern engine, when somebody searches
+        "state/complexity.py",  # the parsers are an optional extra
         "execution/results.py",  # answers are seldom spelled as YAML
     )
 )
