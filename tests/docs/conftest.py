@@ -32,7 +32,7 @@ FILES = {
     "src/words.py": WORDS,
     "src/main.py": MAIN,
     "notes.txt": "first line\nsecond line\n",
-    ".gitignore": "build/\n",
+    ".gitignore": "build/\nexamples/\n",
     "build/made.py": "# TODO: never seen\n",
 }
 
@@ -62,7 +62,7 @@ def environment(tmp_path: Path) -> Mapping[str, str]:
 
 @pytest.fixture
 def workspace(tmp_path: Path, environment: Mapping[str, str]) -> Path:
-    """A Git repository with a few files, one commit and this project's ``examples``."""
+    """A Git repository with a few files and one commit; this project's ``examples`` are there and ignored."""
     folder = tmp_path / "words"
     for name, text in FILES.items():
         path = folder / name

@@ -5,7 +5,7 @@ How a fenced block is treated depends on its first line:
 =========================  ==========================================================
 ```` ```python````          a script for the host's Python; it must end with exit code 0
 ```` ```python program````  a program for ``fabric exec -``
-```` ```python file=X````   written to the file X, which a later command of the page names
+```` ```python file=X````   written to the file X, which a later block of the page names
 ```` ```json````, ``toml``  must be well-formed; with ``file=X`` it is written as well
 ```` ```json trace````      must be an execution trace V1 for the guarded reader
 ```` ```sh````              each line is a command; it must end with exit code 0
@@ -207,7 +207,7 @@ def test_every_file_of_a_page_is_used_by_a_later_command(page: str) -> None:
         for at, given in enumerate(read)
         if given.language == "python"
         and given.file is not None
-        and not any(Path(given.file).name in later.text for later in read[at + 1 :] if later.file is None)
+        and not any(Path(given.file).stem in later.text for later in read[at + 1 :] if later.file is None)
     ]
     assert unused == []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from toolfabric.testing.provider_suite import ProviderCase, check_provider_contract
 from toolfabric.values import Json, JsonObject
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -86,6 +88,21 @@ def test_an_installed_provider_is_found_and_called(installed: Path, shell: Shell
     done = shell("env", f"PYTHONPATH={installed}", "fabric", "exec", "-", "--json", given=program)
     assert done.returncode == 0, done.stderr
     assert answer(done)["value"] == [{"word": "a", "count": 2}]
+
+
+@pytest.mark.anyio
+async def test_the_provider_holds_to_the_contract(installed: Path, tmp_path: Path) -> None:
+    found = importlib.util.spec_from_file_location("fabric_words", installed / "fabric_words.py")
+    assert found is not None
+    assert found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    cases = [
+        ProviderCase("count", {"text": "one two"}, again=True),
+        ProviderCase("frequent", {"text": "a b a", "top": 1}),
+        ProviderCase("frequent", {"text": "a b a", "limit": 2}),
+    ]
+    assert await check_provider_contract(module.WordsProvider, cases, cwd=tmp_path) == []
 
 
 def test_an_old_argument_of_the_provider_is_understood(installed: Path, shell: Shell) -> None:
