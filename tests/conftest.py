@@ -22,6 +22,7 @@ settings.register_profile(
 settings.register_profile(
     "soak",
     max_examples=5_000,
+    derandomize=False,
     deadline=None,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],

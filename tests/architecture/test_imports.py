@@ -15,6 +15,7 @@ LAZY_MODULES = frozenset(
         "entropy/__init__.py",  # the boundary needs the online half alone
         "providers/pi/provider.py",  # searching loads the pattern engine, when somebody searches
         "state/complexity.py",  # the parsers are an optional extra
+        "entropy/live.py",  # compiling is the offline half
         "execution/results.py",  # answers are seldom spelled as YAML
     )
 )

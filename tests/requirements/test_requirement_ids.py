@@ -34,13 +34,24 @@ def requirements() -> dict[str, dict[str, str]]:
     return {row["id"]: row for row in rows}
 
 
+def literals(given: ast.expr) -> list[object]:
+    """The values of an argument, also of ``*(...)``; ``None`` where it is not literal."""
+    match given:
+        case ast.Constant(value=value):
+            return [value]
+        case ast.Starred(value=ast.Tuple(elts=parts) | ast.List(elts=parts)):
+            return [value for part in parts for value in literals(part)]
+        case _:
+            return [None]
+
+
 def marks(tree: ast.Module) -> Iterator[tuple[int, object]]:
     """Line and argument of every ``pytest.mark.requirement(...)``; ``None`` for what is not literal."""
     for node in ast.walk(tree):
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Attribute(attr="mark"), attr="requirement")):
                 for given in node.args:
-                    yield node.lineno, given.value if isinstance(given, ast.Constant) else None
+                    yield from ((node.lineno, value) for value in literals(given))
             case _:
                 continue
 
@@ -122,8 +133,17 @@ def f(): pass
 pytestmark = [pytest.mark.anyio, pytest.mark.requirement("C")]
 pytest.param(1, marks=pytest.mark.requirement("D"))
 pytest.mark.requirement(computed)
+pytest.mark.requirement(*("E", other))
 """
-    assert sorted(marks(ast.parse(source))) == [(2, "A"), (2, "B"), (4, "C"), (5, "D"), (6, None)]
+    assert sorted(marks(ast.parse(source)), key=str) == [
+        (2, "A"),
+        (2, "B"),
+        (4, "C"),
+        (5, "D"),
+        (6, None),
+        (7, "E"),
+        (7, None),
+    ]
 
 
 def report(rows: dict[str, dict[str, str]], missing: dict[str, Sequence[str]]) -> str:
