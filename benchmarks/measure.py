@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 
@@ -23,7 +23,7 @@ class Row:
         return self.seconds / self.baseline_seconds
 
 
-def interleaved(jobs: dict[str, Callable[[], object]], *, rounds: int) -> dict[str, float]:
+def interleaved(jobs: Mapping[str, Callable[[], object]], *, rounds: int) -> dict[str, float]:
     """Time each job once a round, in turn, so that a busy machine slows all of them; medians in seconds."""
     times: dict[str, list[float]] = {name: [] for name in jobs}
     for _round in range(rounds):
@@ -35,7 +35,7 @@ def interleaved(jobs: dict[str, Callable[[], object]], *, rounds: int) -> dict[s
 
 
 async def interleaved_async(
-    jobs: dict[str, Callable[[], Awaitable[object]]], *, rounds: int
+    jobs: Mapping[str, Callable[[], Awaitable[object]]], *, rounds: int
 ) -> dict[str, float]:
     """As ``interleaved``, for coroutines."""
     times: dict[str, list[float]] = {name: [] for name in jobs}

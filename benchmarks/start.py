@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from measure import Row, interleaved
@@ -30,7 +31,7 @@ def run() -> list[Row]:
             "fabric exec, one line": ("-m", "toolfabric", "exec", str(program)),
             "import click": ("-c", "import click"),
         }
-        jobs = {name: (lambda given=given: start(*given)) for name, given in commands.items()}
+        jobs = {name: partial(start, *given) for name, given in commands.items()}
         found = interleaved(jobs, rounds=ROUNDS)
     base = found.pop("python -c pass")
     return [

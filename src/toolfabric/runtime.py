@@ -353,7 +353,7 @@ def _kernel(config: Config, options: Options) -> Kernel:
         return options.kernel
     if config.executor.kernel is not KernelName.PYTHON:
         raise KernelError(
-            f"executor.kernel is {str(config.executor.kernel)!r}, and that kernel is not part of this version; "
+            f"executor.kernel is {str(config.executor.kernel)!r}, which this version has not; "
             'set it to "python"'
         )
     return PythonKernel()

@@ -10,12 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import os
-import signal
 import threading
 import weakref
 from contextlib import suppress
-from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final
 
@@ -23,8 +20,9 @@ from toolfabric.errors import KernelError
 from toolfabric.kernels.desk import Answer, Desk
 from toolfabric.kernels.lanes import Lanes
 from toolfabric.kernels.names import Namespace, name_tree
+from toolfabric.kernels.runs import Run
 from toolfabric.kernels.stubs import StubCache
-from toolfabric.kernels.survey import Survey, survey
+from toolfabric.kernels.survey import survey
 from toolfabric.protocols import (
     ActionDeclaration,
     Bridge,
@@ -46,33 +44,6 @@ __all__ = ["MAX_PROGRAM_CHARS", "PythonKernel"]
 MAX_PROGRAM_CHARS: Final = 1_000_000
 _CLOSE_SECONDS: Final = 5.0
 _DRAIN_SECONDS: Final = 0.5
-
-
-@dataclass(slots=True)
-class Run:
-    """What both sides know of one run. ``stopped`` says why it was ended from outside."""
-
-    program: Program
-    limits: Limits
-    names: Mapping[str, Namespace]
-    seen: Survey | None
-    desk: Desk
-    answers: SimpleQueue[Answer | None]
-    # Protects ``pid`` and ``stopped``, so that no process is killed that is not this run's any more.
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    pid: int | None = None
-    stopped: FaultKind | None = None
-
-    def stop(self, reason: FaultKind) -> None:
-        """End the run from the loop's side: wake its thread, and kill the worker that computes for it."""
-        with self.lock:
-            if self.stopped is None:
-                self.stopped = reason
-            if self.pid is not None:
-                with suppress(ProcessLookupError):
-                    os.kill(self.pid, signal.SIGKILL)
-                self.pid = None
-        self.answers.put(None)
 
 
 class PythonKernel:
@@ -123,7 +94,7 @@ class PythonKernel:
         if self._machine is None:
             self._machine = Machine(self._max_workers)
         machine = self._machine
-        turn = asyncio.wrap_future(machine.lanes.submit(lambda: take_turn(machine, run, self._stubs)))
+        turn = asyncio.wrap_future(machine.lanes.submit(lambda: take_turn(machine.pool, run, self._stubs)))
         try:
             done, _pending = await asyncio.wait({turn}, timeout=run.limits.timeout_ms / 1_000)
             if not done:

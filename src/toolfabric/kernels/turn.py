@@ -6,10 +6,11 @@ all is an exception.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from pydantic_monty import (
+    Monty,
     MontyConversionError,
     MontyCrashedError,
     MontyError,
@@ -25,19 +26,17 @@ from toolfabric.kernels.crossing import NotJsonError, TooLargeError, cross
 from toolfabric.kernels.drive import Breach, Drive, Ended
 from toolfabric.kernels.faults import is_time_limit, raised_fault, syntax_fault, type_faults
 from toolfabric.kernels.prelude import PRELUDE
+from toolfabric.kernels.runs import Run
 from toolfabric.kernels.stubs import StubCache, stub_text
 from toolfabric.protocols import FaultKind, KernelOutcome, ProgramFault
 from toolfabric.values import Outcome
-
-if TYPE_CHECKING:
-    from toolfabric.kernels.python_host import Machine, Run
 
 __all__ = ["take_turn"]
 
 _SUSPENSIONS_A_CALL = 4
 
 
-def take_turn(machine: Machine, run: Run, stubs: StubCache) -> KernelOutcome:
+def take_turn(pool: Callable[[], Monty], run: Run, stubs: StubCache) -> KernelOutcome:
     """Run one program in a fresh session.
 
     Raises:
@@ -45,7 +44,7 @@ def take_turn(machine: Machine, run: Run, stubs: StubCache) -> KernelOutcome:
     """
     notes = () if run.seen is None else tuple(run.seen.notes)
     try:
-        outcome = _in_session(machine, run, stubs)
+        outcome = _in_session(pool, run, stubs)
     except (Ended, MontyCrashedError) as error:
         outcome = _stopped(run, error)
     except MontyError as error:
@@ -56,10 +55,10 @@ def take_turn(machine: Machine, run: Run, stubs: StubCache) -> KernelOutcome:
     )
 
 
-def _in_session(machine: Machine, run: Run, stubs: StubCache) -> KernelOutcome:
+def _in_session(pool: Callable[[], Monty], run: Run, stubs: StubCache) -> KernelOutcome:
     program = run.program
     bound = frozenset[str]() if run.seen is None else run.seen.bound
-    session = machine.pool().checkout(
+    session = pool().checkout(
         limits=_limits(run),
         type_check=True,
         type_check_stubs=stub_text(run.names, code=program.code, bound=bound, cache=stubs),
