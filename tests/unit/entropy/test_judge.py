@@ -33,6 +33,7 @@ def schema(draft: str | None, name: str | None) -> JsonObject:
             "again": {"$ref": "#"},
             "like/text~ %22": {"$ref": "#/properties/text"},
             "anything": True,
+            "": {"type": "string"},
         },
         "definitions": {"nullable": {"type": ["string", "null"]}, "plain": {"type": "string"}},
     }
@@ -57,6 +58,8 @@ CASES: list[tuple[str, Json, bool]] = [
     ("like/text~ %22", "x", True),
     ("like/text~ %22", 1, False),
     ("anything", None, True),
+    ("", "x", True),
+    ("", None, False),
 ]
 
 
