@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -151,6 +152,17 @@ def test_the_programs_page_lists_the_modules_that_are_there() -> None:
     )
     assert sentence is not None
     assert re.findall(r"`([\w.]+)`", sentence[1]) == sorted(MODULES)
+
+
+def test_the_architecture_page_draws_the_layers_that_are_enforced() -> None:
+    settings = tomllib.loads(read("pyproject.toml"))
+    contract = settings["tool"]["importlinter"]["contracts"][0]
+    enforced = [sorted(re.findall(r"\w+", layer)) for layer in contract["layers"]]
+    told = [
+        sorted(re.findall(r"`(\w+)`", packages))
+        for _at, packages, _what in rows("docs/architecture.md", "layer")
+    ]
+    assert told == enforced
 
 
 @pytest.mark.parametrize("page", ["README.md", "SECURITY.md", "docs/providers.md"])
