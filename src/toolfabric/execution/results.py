@@ -6,6 +6,7 @@ A value longer than the ceiling is written whole to a private file, and the text
 from __future__ import annotations
 
 import json
+import re
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ __all__ = ["FAILURE_CHARS", "RESULT_CHARS", "Bounded", "OutputFolder", "bounded_
 
 RESULT_CHARS: Final = 50_000
 FAILURE_CHARS: Final = 20_000
+_FOLDED: Final = re.compile("[\x85\u2028\u2029\ufeff]")
 
 
 def render(value: Json, form: ResultFormat) -> str:
@@ -87,7 +89,9 @@ def _json(value: Json) -> str:
 def _yaml(value: Json) -> str:
     import yaml
 
-    text: str = yaml.safe_dump(value, allow_unicode=True, sort_keys=False, default_flow_style=False)
+    # PyYAML folds these line ends where it may write Unicode, and they come back as blanks.
+    readable = _FOLDED.search(json.dumps(value, ensure_ascii=False)) is None
+    text: str = yaml.safe_dump(value, allow_unicode=readable, sort_keys=False, default_flow_style=False)
     return text.removesuffix("...\n").rstrip("\n")
 
 
