@@ -13,7 +13,6 @@ import inspect
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, TypeAlias
 
 from toolfabric._base.supervise import supervised
@@ -59,11 +58,9 @@ async def attempt(
 
 def is_async(function: Callable[..., Any]) -> bool:
     """Whether calling it gives a coroutine, by its declaration; it is not called."""
-    return _declared_async(getattr(function, "__func__", function))
-
-
-@lru_cache(maxsize=1_024)
-def _declared_async(function: Callable[..., Any]) -> bool:
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    if code is not None and code.co_flags & inspect.CO_COROUTINE:
+        return True
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
 
 

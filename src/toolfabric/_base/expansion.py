@@ -41,7 +41,7 @@ def expansion(schema: JsonObject, *, at_most: int) -> int:
     found at such a loop (seen with jsonschema-rs 0.61, which does not remember without one).
     """
     index = _Index(schema)
-    return index.weight(schema, "", at_most)
+    return index.weight(schema, _base_of(schema, ""), at_most)
 
 
 def has_references(schema: JsonObject) -> bool:
@@ -55,7 +55,7 @@ def visits(schema: JsonObject, value: Json, *, at_most: int) -> int:
     It counts what listing all errors does, which stops at none and remembers none.
     """
     count = _Count(_Index(schema), at_most)
-    count.visit(schema, "", value)
+    count.visit(schema, _base_of(schema, ""), value)
     return count.seen
 
 

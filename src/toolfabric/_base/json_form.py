@@ -55,7 +55,7 @@ class NotJsonError(ValueError):
 
 
 def json_size(value: object, *, max_depth: int = MAX_DEPTH, max_values: int = MAX_VALUES) -> int:
-    """The bytes of the compact UTF-8 form, not counting escapes.
+    """The bytes that the compact UTF-8 form takes at most, not counting escapes.
 
     ``max_depth`` is how many containers may stand in one another, ``max_values`` how many values may be
     held by containers in all: a few lists that hold each other are endless, and small in memory.
@@ -63,7 +63,7 @@ def json_size(value: object, *, max_depth: int = MAX_DEPTH, max_values: int = MA
     Raises:
         NotJsonError: Something in it is not plain JSON, not finite, not Unicode, too deep or too much.
     """
-    return _Walk(max_values).size(value, max_depth)
+    return _Walk(max_depth, max_values).size(value, max_depth)
 
 
 def copy_json(value: Json) -> Json:
@@ -117,9 +117,10 @@ def _key_step(key: str) -> str:
 class _Walk:
     """One measurement; it knows how many values it may still look at."""
 
-    __slots__ = ("_left",)
+    __slots__ = ("_left", "_levels")
 
-    def __init__(self, max_values: int) -> None:
+    def __init__(self, levels: int, max_values: int) -> None:
+        self._levels = levels
         self._left = max_values
 
     def size(self, value: object, room: int) -> int:
@@ -131,7 +132,11 @@ class _Walk:
         container = cast("_Container", value)
         self._left -= len(container)
         if room <= 0 or self._left < 0:
-            raise NotJsonError("nested too deeply" if room <= 0 else "it holds too many values")
+            raise NotJsonError(
+                f"nested in more than the {self._levels} levels that are taken"
+                if room <= 0
+                else "it holds too many values"
+            )
         return (
             self._object(container, room - 1)
             if isinstance(container, dict)
@@ -166,11 +171,11 @@ def _scalar_size(value: object) -> int:
         bits = value.bit_length()
         if bits > _MOST_BITS:
             raise NotJsonError(f"an integer of {bits} bits, and no reader takes more than {_MOST_BITS}")
-        return 1 + bits * 3 // 10
+        return 2 + bits * 31 // 100
     if type(value) is float:
         if not isfinite(value):
             raise NotJsonError("NaN and infinities have no JSON form")
-        return 18
+        return 24
     raise NotJsonError(f"the Python type {type(value).__name__} has no JSON form")
 
 

@@ -56,10 +56,9 @@ class Pipeline:
         try:
             for step in STEPS:
                 taken = step(flight, self._services)
-                after = taken if isinstance(taken, Flight) else await taken
-                if after.action is not flight.action:
-                    record.resolved(after)
-                flight = after
+                before, flight = flight, taken if isinstance(taken, Flight) else await taken
+                if flight.action is not before.action:
+                    record.resolved(flight)
         except CallError as error:
             record.failed(flight, error)
             raise
@@ -91,9 +90,7 @@ def _unfit(given: Json, max_bytes: int) -> str | None:
     try:
         size = json_size(given, max_depth=MAX_ARGUMENT_DEPTH)
     except NotJsonError as error:
-        return (
-            f"the arguments are not JSON that can be taken: {error}; at most {MAX_ARGUMENT_DEPTH} levels are"
-        )
+        return f"the arguments are not JSON that can be taken: {error}"
     if size > max_bytes:
         return f"the arguments have {size} bytes; at most {max_bytes} are taken"
     return None
