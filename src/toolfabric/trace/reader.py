@@ -49,6 +49,8 @@ def read_trace(value: object) -> Trace:
         trace = msgspec.convert(value, Trace, strict=True)
     except msgspec.ValidationError as error:
         raise RecordError(f"not an execution trace: {_without_value(str(error))}") from None
+    except UnicodeEncodeError:  # what the decoder says of a lone surrogate where it expects a known word
+        raise RecordError("not an execution trace: a name in it is not Unicode") from None
     for before, after in pairwise(trace.operations):
         if after.sequence <= before.sequence:
             where = f"sequence {after.sequence} follows {before.sequence}"

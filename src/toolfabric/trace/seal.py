@@ -50,6 +50,8 @@ _EXECUTIONS: Final = {
     Outcome.TIMED_OUT: "The execution ran out of time.",
 }
 _PHASES_BYTES: Final = 64 * 1024
+_NO_RECORD: Final = (RecordError, UnicodeEncodeError)
+"""The decoder says the second of a lone surrogate where it expects a known word."""
 
 
 def call_error(outcome: Outcome, stage: Stage | None) -> str | UnsetType:
@@ -65,7 +67,7 @@ def checked_witness(witness: Witness | None) -> Witness | UnsetType:
         return UNSET
     try:
         return Witness.from_json(witness.to_json())
-    except RecordError:
+    except _NO_RECORD:
         return UNSET
 
 
@@ -228,7 +230,7 @@ def _read_operation(given: JsonObject, *, settled: bool) -> Operation | None:
     form: JsonObject = given if settled else {**given, "outcome": Outcome.ABORTED.value, "error": OPEN_CALL}
     try:
         found = Operation.from_json(form)
-    except RecordError:
+    except _NO_RECORD:
         return None
     ref = found.ref if is_ref(found.ref) else INVALID_REF
     stage = None if found.failure_stage is UNSET else found.failure_stage

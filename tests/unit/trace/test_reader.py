@@ -102,6 +102,7 @@ def test_what_the_rules_allow_is_read(value: object) -> None:
         envelope(extra=1),
         envelope(error=None),
         envelope(outcome="done"),
+        envelope(outcome="\ud800"),
         envelope(phases=None),
         envelope(phases=[1]),
         envelope(phases="look"),

@@ -141,6 +141,7 @@ def test_calls_past_the_bound_are_counted_from_their_events() -> None:
         {"event": "issue", "operation": {"type": "call"}},
         {"event": "settle", "operation": ISSUE["operation"]},
         {"event": "settle", "operation": {**SETTLE["operation"], "outcome": "fine"}},
+        {"event": "settle", "operation": {**SETTLE["operation"], "outcome": "\ud800"}},
         {"event": "settle", "operation": {**SETTLE["operation"], "more": 1}},
         {"event": "other", "operation": SETTLE["operation"]},
     ],
