@@ -81,7 +81,7 @@ class Place:
             PathError: It is something else. Such things are not opened: opening alone can act.
             OSError: It is missing or may not be read.
         """
-        self._require_file(os.stat(self.name, dir_fd=self.folder, follow_symlinks=False))
+        self._require_file(self._found())
         fd = os.open(self.name, _READ, dir_fd=self.folder)
         try:
             self._require_file(os.fstat(fd))
@@ -97,7 +97,7 @@ class Place:
             PathError: It is something else.
             OSError: It is missing or may not be read.
         """
-        found = os.stat(self.name, dir_fd=self.folder, follow_symlinks=False)
+        found = self._found()
         if not stat.S_ISDIR(found.st_mode):
             refuse_path(self.path, f"is {_kind(found.st_mode)}, not a folder")
         return os.open(self.name, _LIST, dir_fd=self.folder)
@@ -145,6 +145,12 @@ class Place:
                 files.close(fd)
             raise
         files.close(fd)
+
+    def _found(self) -> os.stat_result:
+        found = self.stat()
+        if found is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self.path)
+        return found
 
     def _require_file(self, found: os.stat_result) -> None:
         if not stat.S_ISREG(found.st_mode):

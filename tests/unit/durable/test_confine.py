@@ -651,6 +651,39 @@ def test_a_pipe_put_in_a_files_place_does_not_block(world: Path, confined: Confi
             place.open_file()
 
 
+class Exchanged(Place):
+    """A place where something else is put just after one looked at it."""
+
+    def stat(self) -> os.stat_result | None:
+        found = super().stat()
+        Path(self.name).unlink()
+        if Path("other").exists():
+            Path("other").rename(self.name)
+        else:
+            os.mkfifo(self.name)
+        return found
+
+
+@pytest.mark.parametrize("other", ["link", "pipe"])
+def test_what_is_put_in_a_files_place_after_the_look_is_not_read(
+    other: str, world: Path, confined: Confined, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(world / "ws")
+    if other == "link":
+        Path("other").symlink_to("../out/secret.txt")
+    with confined.place("file.txt") as place:
+        exchanged = Exchanged(folder=place.folder, name=place.name, parts=place.parts)
+        with pytest.raises((PathError, OSError)) as caught:
+            exchanged.open_file()
+    assert isinstance(caught.value, OSError) == (other == "link")
+
+
+def test_another_name_of_a_protected_file_is_protected_too(world: Path, confined: Confined) -> None:
+    (world / "ws/alias.db").hardlink_to(world / "ws/single.db")
+    with pytest.raises(PathError, match="the host's own storage"):
+        write(confined, "alias.db")
+
+
 @pytest.mark.parametrize("method", ["open", "write", "fchmod", "fsync", "replace"])
 def test_a_failed_replacement_keeps_the_old_file_and_leaves_nothing(
     method: str, world: Path, confined: Confined
