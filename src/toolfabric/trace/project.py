@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from toolfabric.trace.bounds import MAX_INTEGER, MAX_ITEMS, Cut, bound_text
+from toolfabric.trace.bounds import MAX_INTEGER, MAX_ITEMS, STRING_BYTES, Cut, bound_text
 from toolfabric.values import Json, JsonObject
 
 __all__ = ["MAX_REF_CHARS", "Projection", "is_ref", "project_args", "project_phase", "project_result"]
@@ -78,13 +78,14 @@ def _cursor(value: Json) -> tuple[Json, Cut]:
 
 def _path(value: Json) -> tuple[Json, Cut]:
     """A plain local path: a URL is withheld whole, a query or fragment is cut off."""
-    if not isinstance(value, str) or _URL.match(value) or "://" in value:
+    if not isinstance(value, str):
         return _REDACTED
-    plain = _QUERY.split(value, maxsplit=1)[0]
-    if not plain or _UNPRINTABLE.search(plain):
+    head = value[: STRING_BYTES + 1]  # more is never kept, so more is never searched
+    plain = _QUERY.split(head, maxsplit=1)[0]
+    if not plain or _URL.match(plain) or "://" in plain or _UNPRINTABLE.search(plain):
         return _REDACTED
     kept, cut = bound_text(plain)
-    return kept, cut if plain == value else cut + Cut(redacted=1)
+    return kept, cut if plain == head else cut + Cut(redacted=1)
 
 
 _FILE_TABLE: Final[_Table] = {
@@ -127,12 +128,7 @@ _BY_REF: Final[Mapping[str, _Table]] = {
     "pi.bash": {"command": _text},
 }
 _BY_PREFIX: Final[Mapping[str, _Table]] = {
-    "mesh.": {
-        "topic": _text,
-        "key": _text,
-        "cursor": _cursor,
-        **dict.fromkeys(("limit", "maxEvents", "maxBytes", "max_events", "max_bytes"), _number),
-    },
+    "mesh.": {"topic": _text, "key": _text, "cursor": _cursor, "limit": _number},
     "agents.": {**dict.fromkeys(_IDS, _identifier), "ids": _identifiers},
     "fabric.discovery.": _GUEST_TABLE,
     "fabric.workflow.": _GUEST_TABLE,
