@@ -14,7 +14,7 @@ from pathlib import Path
 
 from measure import Row, spelled
 
-BENCHMARKS = ("start", "host_call")
+BENCHMARKS = ("start", "host_call", "mesh")
 
 
 def main(names: list[str]) -> int:
