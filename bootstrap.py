@@ -24,7 +24,7 @@ CHECKS: tuple[tuple[str, ...], ...] = (
     ("ruff", "format", "--check", "."),
     ("ruff", "check", "."),
     ("lint-imports", "--no-cache"),
-    ("codespell", "src", "tests", "docs", "README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"),
+    ("codespell", "src", "docs", "README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"),
     ("deptry", "src"),
     ("basedpyright",),
     ("pytest",),
