@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from toolfabric._base.supervise import supervised
+from toolfabric._base.supervise import GRACE_SECONDS, supervised
 from toolfabric._base.threads import run_in_thread
 
 __all__ = ["Attempt", "Raised", "Returned", "attempt", "is_async"]
@@ -105,6 +105,6 @@ async def _in_thread(
         return await asyncio.shield(done)
     except asyncio.CancelledError:
         stop()
-        # The caller's grace ends this wait: a thread cannot be ended, only left behind.
-        await asyncio.wait({done})
+        # A thread cannot be ended, only left behind; a loop that closes waits for this as well.
+        await asyncio.wait({done}, timeout=GRACE_SECONDS)
         raise

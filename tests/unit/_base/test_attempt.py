@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from toolfabric._base.attempt import Raised, Returned, attempt, is_async
+from toolfabric._base.supervise import start
 
 pytestmark = pytest.mark.anyio
 NAME: contextvars.ContextVar[str] = contextvars.ContextVar("NAME", default="none")
@@ -112,13 +113,20 @@ async def test_cancelling_the_caller_stops_a_plain_function_and_waits_for_it() -
     assert ended.is_set()
 
 
-def test_a_function_that_never_returns_keeps_neither_loop_nor_interpreter() -> None:
+def test_a_loop_ends_although_a_function_never_returns() -> None:
     gate = threading.Event()
 
     async def main() -> None:
-        task = asyncio.ensure_future(attempt(gate.wait, within=0.01))
-        await asyncio.sleep(0.02)
-        task.cancel()  # ends the grace early, as the end of a loop does
+        started = asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        def work() -> None:
+            loop.call_soon_threadsafe(started.set)
+            gate.wait()
+
+        task = start(attempt(work))
+        await started.wait()
+        assert not task.done()
 
     asyncio.run(main())
     gate.set()
