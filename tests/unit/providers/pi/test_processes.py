@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import signal
 import sys
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolfabric.providers.pi.processes import Ended, Output, run_program
+from toolfabric.providers.pi.processes import Ended, Output, _drain, run_program
 
 pytestmark = pytest.mark.anyio
 
@@ -147,6 +148,21 @@ async def test_it_works_where_the_system_has_no_process_descriptors(tmp_path: Pa
     )
     ended = await run_program([sys.executable, "-c", program, str(tmp_path)], cwd=tmp_path, limit=2_000)
     assert ended == Ended(code=0, text="3 None\n", omitted=0)
+
+
+@LINUX
+def test_what_is_still_in_the_pipe_is_taken_though_somebody_holds_it_open() -> None:
+    read_end, write_end = os.pipe()
+    try:
+        room = fcntl.fcntl(write_end, fcntl.F_SETPIPE_SZ, 512 * 1024)
+        os.set_blocking(read_end, False)
+        os.write(write_end, b"x" * room)
+        output = Output(2 * room)
+        _drain(read_end, output)
+        assert output.text() == "x" * room
+    finally:
+        os.close(read_end)
+        os.close(write_end)
 
 
 @given(pieces=st.lists(st.binary(max_size=30), max_size=20), limit=st.integers(2, 60))
