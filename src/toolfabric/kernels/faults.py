@@ -57,7 +57,7 @@ _LIMITS: Final[Mapping[str, tuple[FaultKind, str]]] = {
 
 def is_time_limit(error: MontyRuntimeError) -> bool:
     """Whether the sandbox ended the program for its time, which no program can catch."""
-    return error.display("msg").startswith("feed time limit exceeded")
+    return error.display("type-msg").startswith("TimeoutError: feed time limit exceeded")
 
 
 def raised_fault(error: MontyRuntimeError) -> ProgramFault:

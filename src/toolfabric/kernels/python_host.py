@@ -17,6 +17,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final
 
 from toolfabric.errors import KernelError
+from toolfabric.kernels.checked import CheckedPrograms
 from toolfabric.kernels.desk import Answer, Desk
 from toolfabric.kernels.lanes import Lanes
 from toolfabric.kernels.names import Namespace, name_tree
@@ -54,6 +55,7 @@ class PythonKernel:
     def __init__(self, *, max_workers: int = 8) -> None:
         self._max_workers = max_workers
         self._stubs = StubCache()
+        self._checked = CheckedPrograms()
         self._named: tuple[Sequence[ActionDeclaration] | None, Mapping[str, Namespace]] = (None, {})
         self._machine: Machine | None = None
         self._closed = False
@@ -94,7 +96,9 @@ class PythonKernel:
         if self._machine is None:
             self._machine = Machine(self._max_workers)
         machine = self._machine
-        turn = asyncio.wrap_future(machine.lanes.submit(lambda: take_turn(machine.pool, run, self._stubs)))
+        turn = asyncio.wrap_future(
+            machine.lanes.submit(lambda: take_turn(machine.pool, run, self._stubs, self._checked))
+        )
         try:
             done, _pending = await asyncio.wait({turn}, timeout=run.limits.timeout_ms / 1_000)
             if not done:

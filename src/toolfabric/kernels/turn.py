@@ -22,6 +22,7 @@ from pydantic_monty import (
 )
 
 from toolfabric.errors import KernelError
+from toolfabric.kernels.checked import CheckedPrograms, Key
 from toolfabric.kernels.crossing import NotJsonError, TooLargeError, cross
 from toolfabric.kernels.drive import Breach, Drive, Ended
 from toolfabric.kernels.faults import is_time_limit, raised_fault, syntax_fault, type_faults
@@ -36,7 +37,9 @@ __all__ = ["take_turn"]
 _SUSPENSIONS_A_CALL = 4
 
 
-def take_turn(pool: Callable[[], Monty], run: Run, stubs: StubCache) -> KernelOutcome:
+def take_turn(
+    pool: Callable[[], Monty], run: Run, stubs: StubCache, checked: CheckedPrograms
+) -> KernelOutcome:
     """Run one program in a fresh session.
 
     Raises:
@@ -44,7 +47,7 @@ def take_turn(pool: Callable[[], Monty], run: Run, stubs: StubCache) -> KernelOu
     """
     notes = () if run.seen is None else tuple(run.seen.notes)
     try:
-        outcome = _in_session(pool, run, stubs)
+        outcome = _in_session(pool, run, stubs, checked)
     except (Ended, MontyCrashedError) as error:
         outcome = _stopped(run, error)
     except MontyError as error:
@@ -55,13 +58,16 @@ def take_turn(pool: Callable[[], Monty], run: Run, stubs: StubCache) -> KernelOu
     )
 
 
-def _in_session(pool: Callable[[], Monty], run: Run, stubs: StubCache) -> KernelOutcome:
+def _in_session(
+    pool: Callable[[], Monty], run: Run, stubs: StubCache, checked: CheckedPrograms
+) -> KernelOutcome:
     program = run.program
     bound = frozenset[str]() if run.seen is None else run.seen.bound
+    stub = stub_text(run.names, code=program.code, bound=bound, cache=stubs)
     session = pool().checkout(
         limits=_limits(run),
         type_check=True,
-        type_check_stubs=stub_text(run.names, code=program.code, bound=bound, cache=stubs),
+        type_check_stubs=stub,
         type_check_format="json",
     )
     with session as opened:
@@ -71,25 +77,26 @@ def _in_session(pool: Callable[[], Monty], run: Run, stubs: StubCache) -> Kernel
             run.pid = opened.worker_pid
         try:
             opened.feed_run(PRELUDE, skip_type_check=True)
-            return _run(run, opened)
+            return _run(run, opened, checked, (program.code, stub, program.strict_arguments))
         finally:
             with run.lock:
                 run.pid = None
 
 
-def _run(run: Run, session: MontySession) -> KernelOutcome:
+def _run(run: Run, session: MontySession, checked: CheckedPrograms, key: Key) -> KernelOutcome:
     drive = Drive(run.desk, run.answers, names=run.names, limits=run.limits)
-    notes: tuple[ProgramFault, ...] = ()
-    checked = False
+    program = run.program
+    known = checked.notes(key)
+    notes = known or ()
     try:
         try:
-            value = drive.run(session, run.program.code, run.program.payloads, checked=False)
+            value = drive.run(session, program.code, program.payloads, checked=known is not None)
         except MontyTypingError as error:
-            faults, notes = type_faults(error, run.names, strict_arguments=run.program.strict_arguments)
+            faults, notes = type_faults(error, run.names, strict_arguments=program.strict_arguments)
             if faults:
                 return KernelOutcome(outcome=Outcome.FAILED, faults=faults, notes=notes)
-            checked = True
-            value = drive.run(session, run.program.code, run.program.payloads, checked=checked)
+            checked.passed(key, notes)
+            value = drive.run(session, program.code, program.payloads, checked=True)
         result, _size = cross(value, limit=run.limits.value_bytes)
     except Breach as breach:
         return KernelOutcome(outcome=Outcome.FAILED, faults=(breach.fault,), notes=notes)
