@@ -39,7 +39,8 @@ def main(arguments: list[str]) -> int:
     match arguments:
         case ["demo", *rest]:
             install(RUNTIME)
-            return run("fabric", "demo", *rest)
+            # With the caller's own PATH: the demo prints commands that the caller can repeat.
+            return subprocess.run((str(BIN / "fabric"), "demo", *rest), check=False).returncode
         case ["setup"]:
             install(DEVELOPMENT)
             return 0

@@ -21,6 +21,7 @@ await workflow.phase("find")
 found = await pi.find(pattern="*.py", path="shop")
 
 await workflow.phase("read")
+title = await pi.read(Path="README.md", limit="1")  # not as declared: path, and a number
 files = await workflow.parallel([pi.read(path=path) for path in found["paths"]])
 
 todos = []
@@ -32,7 +33,7 @@ print(f"{len(files)} files read, {len(todos)} notes found")
 
 await workflow.phase("write")
 await pi.write(path="TODO.md", content="# To do\\n\\n" + "\\n".join(todos) + "\\n")
-return {"files": len(files), "lines": sum(file["lines"] for file in files), "todos": len(todos)}
+return {"project": title["text"].strip("# \\n"), "files": len(files), "todos": len(todos)}
 """
 
 _FILES: Final[dict[str, str]] = {

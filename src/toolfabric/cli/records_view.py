@@ -16,7 +16,14 @@ from toolfabric.trace.reader import parse_trace
 from toolfabric.trace.records import Operation, Trace
 from toolfabric.values import Json, JsonObject
 
-__all__ = ["RecordedExecution", "executions_of", "result_json", "show_execution", "show_trace"]
+__all__ = [
+    "RecordedExecution",
+    "executions_of",
+    "result_json",
+    "show_execution",
+    "show_trace",
+    "show_witnesses",
+]
 
 _ROWS = 60
 _ARGS_CHARS = 70
@@ -88,6 +95,17 @@ def show_trace(trace: Trace) -> None:
     output.emit_table(("#", "action", "arguments kept", "outcome"), rows)
     if len(trace.operations) > _ROWS:
         output.emit_text(f"  … and {len(trace.operations) - _ROWS} more operations (--json has all)")
+
+
+def show_witnesses(trace: Trace) -> None:
+    """Print what each normalized call was changed by, from its witness; no value is in it."""
+    for operation in trace.operations:
+        witness = operation.normalization
+        if witness is not msgspec.UNSET:
+            rules = ", ".join(f"{rule.kind} of {rule.key}" for rule in witness.rules)
+            schema, before, after = witness.base_schema_digest, witness.before_shape, witness.after_shape
+            output.emit_text(f"   #{operation.sequence} {operation.ref}: {rules}")
+            output.emit_text(f"      schema {schema[:12]}…, shape {before[:12]}… became {after[:12]}…")
 
 
 def _row(operation: Operation) -> tuple[str, str, str, str]:

@@ -14,8 +14,8 @@ from typing import cast
 from msgspec import UNSET
 
 from toolfabric.entropy.artifact import load_compiled_surface, save_compiled_surface
-from toolfabric.entropy.derive import proves_normal_form_plan
-from toolfabric.entropy.records import CompiledSurface, NormalFormPlan
+from toolfabric.entropy.derive import derive_normal_form_plan, proves_normal_form_plan
+from toolfabric.entropy.records import ARTIFACT_VERSION, CompiledSurface, NormalFormPlan
 from toolfabric.errors import RecordError, StorageError
 from toolfabric.protocols import FileOps
 from toolfabric.values import Json, JsonObject
@@ -91,7 +91,7 @@ class NormalForms:
         Other work goes on meanwhile. An artifact that cannot be written is told; its plans are in
         force even so, since they are proved.
         """
-        if not self._usable:
+        if not self._usable or self._is_compiled(surface):
             return
         from toolfabric.entropy.compile import compile_entropy_surface_async
 
@@ -102,6 +102,14 @@ class NormalForms:
         self.plans.put_in_force(self._artifact, surface)
         if outcome.status == "compiled":
             self._keep(self._artifact)
+
+    def _is_compiled(self, surface: JsonObject) -> bool:
+        """Whether the artifact holds exactly this surface's plans; told without loading the compiler."""
+        if self._artifact is None or self._artifact.version != ARTIFACT_VERSION:
+            return False
+        derived = (derive_normal_form_plan(ref, schema) for ref, schema in _schemas(surface).items())
+        wanted = {plan.ref: plan for plan in derived if plan is not None}
+        return {plan.ref: plan for plan in self._artifact.plans} == wanted
 
     def _keep(self, artifact: CompiledSurface) -> None:
         try:

@@ -51,6 +51,7 @@ def _run(workspace: Path, program: str) -> ExecutionResult:
     watch = Watch()
 
     async def run(fabric: Fabric) -> ExecutionResult:
+        await fabric.compiled()
         with watch:
             return await fabric.execute(program, observe=watch)
 
@@ -60,7 +61,7 @@ def _run(workspace: Path, program: str) -> ExecutionResult:
 
 
 def _tell(workspace: Path, result: ExecutionResult) -> None:
-    from toolfabric.cli.records_view import show_trace
+    from toolfabric.cli.records_view import show_trace, show_witnesses
 
     if not result.success:
         output.note(result.text)
@@ -69,7 +70,9 @@ def _tell(workspace: Path, result: ExecutionResult) -> None:
     output.emit_text("4. What was recorded: every call, in the order in which it was made.\n")
     show_trace(result.trace)
     output.emit_text(f"\n   kept in {result.session}\n")
-    output.emit_text("5. What to try next:\n")
+    output.emit_text("5. What normal forms saved: calls that the declared schema would have rejected.\n")
+    show_witnesses(result.trace)
+    output.emit_text("\n6. What to try next:\n")
     fabric = _command_name()
     for line in (
         f"cd {shlex.quote(str(workspace))}",
@@ -80,6 +83,8 @@ def _tell(workspace: Path, result: ExecutionResult) -> None:
         f"{fabric} tools describe pi.edit",
         f"{fabric} tools call pi.grep pattern=TODO",
         f"{fabric} sessions show",
+        f"{fabric} entropy",
+        f"{fabric} certify entropy",
         f"{fabric} doctor",
     ):
         output.emit_text(f"   {line}")
