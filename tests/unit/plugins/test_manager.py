@@ -1,19 +1,22 @@
-"""Providers of other distributions: good ones are loaded, bad ones are told."""
+"""Installed providers: those that work are given, those that do not are told."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from toolfabric.plugins.manager import load_providers
+from toolfabric.plugins.manager import GROUP, load_providers
 
 
 class Good:
     name = "good"
-    description = "Good."
+    description = "Works."
 
     def list(self) -> list[Any]:
         return []
@@ -28,48 +31,88 @@ class Good:
 @dataclass(frozen=True)
 class Entry:
     name: str
-    loading: Callable[[], Any]
-    value: str = "somewhere:thing"
-
-    def load(self) -> Any:
-        return self.loading()
+    load: Callable[[], Any]
+    value: str = "package.module:thing"
 
 
-def _raise(error: BaseException) -> Callable[[], Any]:
+def raising(error: BaseException) -> Callable[[], Any]:
     def load() -> Any:
         raise error
 
     return load
 
 
-def test_a_provider_a_class_and_a_factory_are_all_loaded_in_order_of_their_names() -> None:
-    made = Good()
-    entries = [Entry("c", lambda: made), Entry("a", lambda: Good), Entry("b", lambda: lambda: made)]
-    loaded = load_providers(entries)
-    assert [type(one) for one in loaded.providers] == [Good, Good, Good]
-    assert (loaded.providers[1], loaded.providers[2], loaded.problems) == (made, made, ())
+def needs_one(needed: Any) -> Any:
+    return needed
+
+
+READY = Good()
+
+
+@pytest.mark.parametrize("target", [READY, Good, lambda: READY], ids=["provider", "class", "factory"])
+def test_an_entry_is_a_provider_or_makes_one(target: Any) -> None:
+    found = load_providers([Entry("good", lambda: target)])
+    assert found.problems == ()
+    assert [type(provider) for provider in found.providers] == [Good]
 
 
 @pytest.mark.parametrize(
-    ("loading", "told"),
+    ("load", "reason"),
     [
-        (_raise(ImportError("no module\x1b[31m")), "ImportError: no module"),
-        (_raise(SystemExit(3)), "SystemExit"),
-        (lambda: lambda: 7, "int, which is not a provider"),
-        (lambda: _raise(RuntimeError("factory")), "RuntimeError: factory"),
-        (lambda: 7, "TypeError"),
+        (raising(ImportError("no module \x1b[31m")), r"ImportError: no module \x1b[31m"),
+        (raising(SystemExit(3)), "SystemExit: 3"),
+        (raising(RecursionError()), "RecursionError"),
+        (lambda: raising(ValueError("in the factory")), "ValueError: in the factory"),
+        (lambda: 3, "TypeError: 'int' object is not callable"),
+        (lambda: lambda: "text", "it gave str, which is not a provider"),
+        (lambda: needs_one, "TypeError"),
     ],
 )
-def test_an_entry_that_gives_no_provider_is_a_problem_and_stops_nobody(
-    loading: Callable[[], Any], told: str
+def test_one_that_does_not_work_is_told_and_the_others_are_there(
+    load: Callable[[], Any], reason: str
 ) -> None:
-    loaded = load_providers([Entry("bad", loading), Entry("good", lambda: Good)])
-    assert len(loaded.providers) == 1
-    (problem,) = loaded.problems
-    assert told in str(problem)
-    assert "bad (somewhere:thing)" in str(problem)
-    assert "\x1b" not in str(problem)
+    found = load_providers([Entry("b", lambda: Good), Entry("a", load), Entry("c", lambda: Good)])
+    assert len(found.providers) == 2
+    (problem,) = found.problems
+    assert problem.entry == "a (package.module:thing)"
+    assert reason in problem.reason
+    assert str(problem).startswith("the installed provider a (package.module:thing) cannot be used: ")
+    assert str(problem).isprintable()
 
 
-def test_installed_distributions_are_read() -> None:
-    assert load_providers().problems == ()
+def test_what_ends_the_program_on_purpose_is_not_held_up() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        load_providers([Entry("a", raising(KeyboardInterrupt()))])
+
+
+def test_entries_come_in_the_order_of_their_names() -> None:
+    entries = [Entry(name, raising(ValueError(name))) for name in ("b", "c", "a")]
+    assert [problem.entry[0] for problem in load_providers(entries).problems] == ["a", "b", "c"]
+
+
+def test_an_installed_distribution_is_found(tmp_path: Path) -> None:
+    (tmp_path / "shipped.py").write_text(
+        "class Shipped:\n"
+        "    name, description = 'shipped', 'Ships.'\n"
+        "    def list(self): return []\n"
+        "    def describe(self, name): return None\n"
+        "    def invoke(self, name, args, context): return None\n",
+        encoding="utf-8",
+    )
+    metadata = tmp_path / "shipped-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: shipped\nVersion: 1.0\n", encoding="utf-8"
+    )
+    lines = f"[{GROUP}]\nshipped = shipped:Shipped\nabsent = nowhere:Thing\n"
+    (metadata / "entry_points.txt").write_text(lines, encoding="utf-8")
+    program = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "from toolfabric.plugins.manager import load_providers\n"
+        "found = load_providers()\n"
+        "print([one.name for one in found.providers], [one.entry for one in found.problems])\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=True
+    )
+    assert ran.stdout == "['shipped'] ['absent (nowhere:Thing)']\n"

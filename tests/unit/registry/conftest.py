@@ -1,58 +1,86 @@
-"""Providers for registry tests, made from plain data."""
+"""A provider whose list the test decides, and a registry on a clock that the test moves."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from datetime import datetime
+from typing import Any, NoReturn
 
 import pytest
 
-from toolfabric import ActionSpec
-from toolfabric._base.clock import SystemClock
 from toolfabric.protocols import CallContext
 from toolfabric.registry.registry import Registry
-from toolfabric.values import Json, JsonObject
-
-SCHEMA: JsonObject = {"type": "object", "properties": {"x": {"type": "string"}}}
+from toolfabric.values import ActionSpec, Json, JsonObject
 
 
-def action(name: str, description: str = "Does it.", **more: Any) -> ActionSpec:
-    return ActionSpec(
-        name=name, description=description, input_schema=SCHEMA, risk=more.pop("risk", "read"), **more
-    )
+class ManualClock:
+    """A clock that the test moves."""
+
+    def __init__(self) -> None:
+        self.seconds = 1_000.0
+
+    def now(self) -> datetime:
+        raise AssertionError("nothing here may ask for the wall clock")
+
+    def monotonic(self) -> float:
+        return self.seconds
 
 
-class Made:
-    """A provider with the actions it is given."""
+def spec(name: str, schema: JsonObject | None = None, **more: Any) -> ActionSpec:
+    """An action that reads."""
+    fields: dict[str, Any] = {"description": f"Does {name}.", "risk": "read", **more}
+    return ActionSpec(name=name, input_schema={"type": "object"} if schema is None else schema, **fields)
 
-    def __init__(self, name: str, *actions: Any, description: str = "Made for a test.") -> None:
+
+class Listed:
+    """Lists what it is given, and counts how often it is closed."""
+
+    description = "For tests."
+
+    def __init__(self, *listed: Any, name: str = "demo") -> None:
         self.name = name
-        self.description = description
-        self.actions: Any = list(actions)
+        self.listed: Any = list(listed)
         self.closed = 0
-        self.changed: Callable[[], None] = lambda: None
 
     def list(self) -> Any:
-        return self.actions
+        return self.listed
 
-    def describe(self, name: str) -> ActionSpec | None:
-        return next((one for one in self.actions if one.name == name), None)
-
-    def invoke(self, name: str, args: JsonObject, context: CallContext) -> Json:
+    def describe(self, name: str) -> None:
         return None
 
-    def close(self) -> None:
+    async def invoke(self, name: str, args: JsonObject, context: CallContext) -> Json:
+        return None
+
+    def close(self) -> Any:
         self.closed += 1
 
 
-class Announcing(Made):
-    """A provider that says when its list changed."""
+class Announcing(Listed):
+    """Says when its list changed."""
+
+    def __init__(self, *listed: Any, name: str = "demo") -> None:
+        super().__init__(*listed, name=name)
+        self.listeners: list[Callable[[], None]] = []
 
     def subscribe(self, changed: Callable[[], None]) -> Callable[[], None]:
-        self.changed = changed
-        return lambda: None
+        self.listeners.append(changed)
+        return self.listeners.clear
+
+    def announce(self) -> None:
+        for changed in self.listeners:
+            changed()
+
+
+def fail(*_args: object) -> NoReturn:
+    """Raise what a careless provider raises."""
+    raise RuntimeError("broken\x1b[31m")
 
 
 @pytest.fixture
-def registry() -> Registry:
-    return Registry(clock=SystemClock(), list_seconds=0.2)
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def registry(clock: ManualClock) -> Registry:
+    return Registry(clock=clock)

@@ -1,61 +1,66 @@
-"""Search is ranked and deterministic."""
+"""Ranking: the telling word first, the same order every time."""
 
 from __future__ import annotations
 
-import random
-
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from toolfabric.registry.bindings import Action
 from toolfabric.registry.descriptors import bind
 from toolfabric.registry.search import ranked
 from toolfabric.values import Origin
 
-from .conftest import Made, action
+from .conftest import Listed, spec
+
+ACTIONS: list[Action] = [
+    action
+    for provider, listed in {
+        "pi": [
+            spec("read", description="Read a file."),
+            spec("grep", description="Search the text of files."),
+        ],
+        "mcp": [
+            spec("github.searchIssues", description="Find tickets."),
+            spec("github.create_issue", description="Open a ticket."),
+            spec("jira.find", description="Search for an issue.", namespace="tracker"),
+        ],
+        "memory": [spec("recall", description="Look into sessions.")],
+    }.items()
+    for action in bind(Listed(name=provider), listed, origin=Origin.HOST, generation=1).actions.values()
+]
 
 
-@pytest.fixture
-def actions() -> list[Action]:
-    listed = [
-        action("readFile", "Opens a document."),
-        action("write_file", "Stores text, which can be read again."),
-        action("list", "Shows what is there.", namespace="files"),
-        action("send", "Mails a letter."),
-    ]
-    binding = bind(Made("disk"), listed, origin=Origin.HOST, generation=1)
-    return list(binding.actions.values())
+def refs(query: str, limit: int = 20) -> list[str]:
+    return [action.ref for action in ranked(ACTIONS, query, limit)]
 
 
 @pytest.mark.parametrize(
-    ("query", "best"),
+    ("query", "expected"),
     [
-        ("read file", "disk.readFile"),
-        ("READFILE", "disk.readFile"),
-        ("write", "disk.write_file"),
-        ("letter", "disk.send"),
-        ("disk.send", "disk.send"),
-        ("files", "disk.list"),
+        ("read", ["pi.read"]),
+        ("pi.read", ["pi.read", "pi.grep"]),
+        ("search", ["mcp.github.searchIssues", "mcp.jira.find", "pi.grep"]),
+        ("issues", ["mcp.github.searchIssues", "mcp.github.create_issue", "mcp.jira.find"]),
+        ("Search ISSUES", ["mcp.github.searchIssues", "mcp.github.create_issue", "mcp.jira.find", "pi.grep"]),
+        ("tracker", ["mcp.jira.find"]),
+        ("sess", ["memory.recall"]),
+        ("zzz", []),
+        ("\x1b[2J", []),
     ],
 )
-def test_the_best_fit_comes_first(actions: list[Action], query: str, best: str) -> None:
-    assert ranked(actions, query, 5)[0].ref == best
+def test_the_most_telling_place_comes_first(query: str, expected: list[str]) -> None:
+    assert refs(query) == expected
 
 
-def test_what_has_nothing_of_the_query_is_not_found(actions: list[Action]) -> None:
-    assert ranked(actions, "zebra", 5) == ()
+def test_no_words_give_the_first_by_ref_and_the_limit_holds() -> None:
+    assert refs("", 2) == ["mcp.github.create_issue", "mcp.github.searchIssues"]
+    assert len(refs(" ")) == len(ACTIONS)
+    assert refs("issues " * 100_000, 1) == refs("issues", 1) == ["mcp.github.searchIssues"]
 
 
-def test_the_order_does_not_depend_on_the_order_of_listing(actions: list[Action]) -> None:
-    expected = ranked(actions, "file", 5)
-    for seed in range(10):
-        shuffled = list(actions)
-        random.Random(seed).shuffle(shuffled)  # noqa: S311 -- an order, not a secret
-        assert ranked(shuffled, "file", 5) == expected
-
-
-def test_an_empty_query_lists_by_ref_within_the_limit(actions: list[Action]) -> None:
-    assert [one.ref for one in ranked(actions, "  ", 2)] == ["disk.list", "disk.readFile"]
-
-
-def test_a_huge_query_is_bounded(actions: list[Action]) -> None:
-    assert ranked(actions, "file " * 100_000, 1)
+@given(st.text(max_size=40), st.randoms(use_true_random=False))
+def test_the_order_given_does_not_matter(query: str, random: object) -> None:
+    shuffled = list(ACTIONS)
+    random.shuffle(shuffled)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] -- Hypothesis gives a Random
+    assert [action.ref for action in ranked(shuffled, query, 20)] == refs(query)
