@@ -47,6 +47,10 @@ class Record(
         except msgspec.ValidationError as error:
             msg = f"not a valid {cls.__name__} record: {error}"
             raise RecordError(msg) from error
+        except UnicodeEncodeError as error:
+            # The decoder looks names up in UTF-8, which a lone surrogate does not have.
+            msg = f"not a valid {cls.__name__} record: a text in it is no Unicode"
+            raise RecordError(msg) from error
 
     def __getitem__(self, name: str) -> Json:
         """Read one field of the JSON form.

@@ -60,8 +60,8 @@ def read_compiled_surface(value: object) -> CompiledSurface:
         RecordError: It is none. The message says why.
     """
     try:
-        artifact = msgspec.convert(value, CompiledSurface, strict=True)
-    except (msgspec.ValidationError, RecursionError) as error:
+        artifact = CompiledSurface.from_json(value)
+    except (RecordError, RecursionError) as error:
         raise RecordError(f"not a compiled surface: {one_line(str(error))}") from None
     reason = _flaw(artifact)
     if reason is not None:

@@ -137,3 +137,5 @@ def _convert(value: object, kind: type[_T], name: str) -> _T:
         return msgspec.convert(value, kind, strict=True)
     except msgspec.ValidationError as error:
         raise RecordError(f"not a valid {name}: {error}") from None
+    except UnicodeEncodeError:
+        raise RecordError(f"not a valid {name}: a name in it is no Unicode") from None

@@ -16,6 +16,7 @@ __all__ = [
     "SCHEMA",
     "SPELLED",
     "action",
+    "execution",
     "legacy_artifact",
     "session_lines",
     "surface",
