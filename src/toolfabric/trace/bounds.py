@@ -87,8 +87,9 @@ def excess(value: object, *, levels: int, size: int) -> str | None:
         size: Bytes that its compact JSON may have.
     """
     row: list[object] = [value]
-    room = size
-    for level in range(levels + 1):
+    room: float = size
+    level = 0
+    while row:
         below: list[object] = []
         for node in row:
             room -= _least_bytes(node)
@@ -102,10 +103,9 @@ def excess(value: object, *, levels: int, size: int) -> str | None:
                 continue
             if level == levels:
                 return f"it is nested more than {levels} levels deep"
-        if not below:
-            return _exact_excess(value, size)
         row = below
-    return f"it is nested more than {levels} levels deep"
+        level += 1
+    return _exact_excess(value, size)
 
 
 def _exact_excess(value: Any, size: int) -> str | None:

@@ -149,9 +149,25 @@ def test_a_session_that_cannot_be_read_does_not_hide_the_others(
     assert len(list_sessions(folder)) == 1
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may list everything")
 def test_a_folder_that_cannot_be_listed_is_a_storage_error(tmp_path: Path) -> None:
-    closed = tmp_path / "closed"
-    closed.mkdir(mode=0)
-    with pytest.raises(StorageError, match="closed"):
-        list_sessions(closed)
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    with pytest.raises(StorageError, match="loop"):
+        list_sessions(loop)
+
+
+@pytest.mark.parametrize(
+    ("content", "title"),
+    [
+        ('"plain text"', "plain text"),
+        ('[{"type":"image","data":""},{"type":"text","text":"a block"}]', "a block"),
+        ("[7]", ""),
+        ("7", ""),
+    ],
+)
+def test_the_title_is_the_users_first_words_in_either_form(content: str, title: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(
+        HEADER + f'{{"type":"message","message":{{"role":"user","content":{content}}}}}\n'.encode()
+    )
+    assert [one.title for one in list_sessions(tmp_path)] == [title]

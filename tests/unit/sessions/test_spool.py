@@ -134,6 +134,7 @@ def test_a_result_that_was_written_before_the_host_died_stays_the_only_one(
     session: SessionWriter, fold: Fold
 ) -> None:
     spool = Spool.open(session.path, files=RealFiles())
+    session.assistant_text("first, some words")
     run(session, spool)
     session.tool_result(call_id="call_1", name="fabric_exec", text="done", details={}, is_error=False)
     die(session, spool)
