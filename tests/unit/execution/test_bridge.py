@@ -20,7 +20,7 @@ Run = Callable[[str, Json], AsyncIterator[None]]
 
 async def run(
     fabric: Fabric, kernel: ScriptedKernel, numbers: Numbers, ref: str, args: Json
-) -> tuple[list[tuple[str, str, object]], list[Activity], Exception | None]:
+) -> tuple[list[tuple[str, str, Json]], list[Activity], Exception | None]:
     """Make one host call; give the operations, the activities and the error."""
     seen: list[Activity] = []
     raised: list[Exception] = []

@@ -8,12 +8,12 @@ from toolfabric._base.clock import SystemClock
 from toolfabric.errors import ResolveError, ValidateError
 from toolfabric.execution.discovery import DISCOVERY, answer_discovery
 from toolfabric.registry.registry import Registry
-from toolfabric.values import JsonObject
+from toolfabric.values import Json, JsonObject
 
 from .conftest import Numbers
 
 pytestmark = pytest.mark.anyio
-BRIEF = {"ref": "numbers.same", "description": "The number itself.", "risk": ["read"]}
+BRIEF: JsonObject = {"ref": "numbers.same", "description": "The number itself.", "risk": ["read"]}
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ async def registry(numbers: Numbers) -> Registry:
 
 
 async def test_every_question_has_its_answer(registry: Registry, numbers: Numbers) -> None:
-    answers = {
+    answers: dict[str, tuple[JsonObject, Json]] = {
         "providers": ({}, [{"name": "numbers", "description": "Gives back numbers.", "actions": 1}]),
         "search": ({"query": "number"}, [BRIEF]),
         "describe": ({"name": "same"}, {**BRIEF, "inputSchema": numbers.spec.input_schema}),
@@ -33,8 +33,7 @@ async def test_every_question_has_its_answer(registry: Registry, numbers: Number
     }
     assert answers.keys() == DISCOVERY.keys()
     for name, (args, expected) in answers.items():
-        given: JsonObject = {**args}
-        assert answer_discovery(registry, name, given) == expected
+        assert answer_discovery(registry, name, args) == expected
 
 
 @pytest.mark.parametrize(
