@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 MAX_DEPTH: Final = 200
-MAX_VALUES: Final = 2_000_000
+MAX_VALUES: Final = 1_000_000
 
 _Container: TypeAlias = dict[object, object] | list[object]
 

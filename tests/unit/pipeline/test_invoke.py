@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from toolfabric.errors import InvokeError, ResolveError
-from toolfabric.protocols import CallContext
+from toolfabric.errors import ApproveError, GuardError, InvokeError, ResolveError
+from toolfabric.pipeline.invoke import invoke
+from toolfabric.pipeline.records import Flight, Services
+from toolfabric.policy.grants import call_digest
+from toolfabric.protocols import Approval, CallContext
 from toolfabric.values import Json, JsonObject
 
 from .conftest import Bench
@@ -107,3 +111,46 @@ async def test_a_plain_function_runs_beside_the_loop_and_hears_of_its_end(bench:
     with pytest.raises(InvokeError):
         await bench.call("plain.run", GOOD, deadline=bench.clock.seconds + 0.02)
     assert heard.wait(5)
+
+
+async def test_arguments_that_are_not_those_allowed_are_not_run(bench: Bench) -> None:
+    action = bench.registry.resolve("tool.change")
+    services = Services(registry=bench.registry, clock=bench.clock)
+    context = CallContext(invocation_id="i", call_id="fabric_1", cwd=Path("/"))
+    approval = Approval(granted=True, digest=call_digest(action.digest, "tool.change", GOOD))
+    allowed = Flight(ref="tool.change", args=GOOD, context=context, action=action, approval=approval)
+    await invoke(allowed, services)
+    swapped = Flight(ref="tool.change", args={"path": "b"}, context=context, action=action, approval=approval)
+    with pytest.raises(ApproveError, match="not those that were allowed"):
+        await invoke(swapped, services)
+    assert bench.tool.calls == [GOOD]
+
+
+async def test_time_that_ran_out_while_somebody_was_asked_is_told_before_anything_runs(bench: Bench) -> None:
+    action = bench.registry.resolve("tool.run")
+    services = Services(registry=bench.registry, clock=bench.clock)
+    late = CallContext(invocation_id="i", call_id="fabric_1", cwd=Path("/"), deadline=bench.clock.seconds)
+    with pytest.raises(GuardError, match="so the call was not made"):
+        await invoke(Flight(ref="tool.run", args=GOOD, context=late, action=action), services)
+    assert bench.tool.calls == []
+
+
+async def test_a_deeply_nested_result_is_refused_and_not_followed(bench: Bench) -> None:
+    deep: list[Any] = []
+    for _level in range(100_000):
+        deep = [deep]
+    bench.tool.answer = lambda _args, _context: deep
+    with pytest.raises(InvokeError, match=r"its result is not JSON: .*more than the 200 levels"):
+        await bench.call("tool.run", GOOD)
+
+
+async def test_a_plain_function_may_raise_anything_too(bench: Bench) -> None:
+    class Plain(type(bench.tool)):
+        name = "plain"
+
+        def invoke(self, name: str, args: JsonObject, context: CallContext) -> Json:  # type: ignore[override]
+            raise SystemExit(3)
+
+    await bench.registry.mount(Plain())
+    with pytest.raises(InvokeError, match=r"^plain\.run: SystemExit: 3$"):
+        await bench.call("plain.run", GOOD)

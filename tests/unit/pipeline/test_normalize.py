@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from toolfabric.entropy import derive_normal_form_plan
+from toolfabric.entropy.records import NormalFormPlan
 from toolfabric.errors import ValidateError
-from toolfabric.values import JsonObject
+from toolfabric.pipeline.normalize import normalize
+from toolfabric.pipeline.records import Flight, Services
+from toolfabric.pipeline.validate import validate
+from toolfabric.protocols import CallContext
+from toolfabric.values import Json, JsonObject
 
 from .conftest import SCHEMA, Bench
 
@@ -55,3 +64,30 @@ async def test_a_call_that_fails_later_keeps_its_witness(bench: Bench) -> None:
     with pytest.raises(Exception, match=r"tool\.run"):
         await bench.call("tool.run", {"PATH": "a"})
     assert "normalization" in bench.operations()[-1].to_json()
+
+
+class Counting:
+    """A validator that counts how often it is asked."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+        self.asked = 0
+
+    def accepts(self, value: Json) -> bool:
+        self.asked += 1
+        return self.inner.accepts(value)
+
+
+async def test_a_canonical_call_costs_one_validation_and_stays_the_same_object(bench: Bench) -> None:
+    action = bench.registry.resolve("tool.run")
+    counting: Any = Counting(action.validator)
+    services = Services(registry=bench.registry, clock=bench.clock, **bench.settings)
+    args: JsonObject = {"path": "a", "count": 1}
+    context = CallContext(invocation_id="i", call_id="fabric_1", cwd=Path("/"))
+    flight = Flight(ref="tool.run", args=args, context=context, action=replace(action, validator=counting))
+    for plans in (services.plans, dict[str, NormalFormPlan]()):
+        counting.asked = 0
+        after = validate(normalize(flight, replace(services, plans=plans)), services)
+        assert after.args is args
+        assert after.normalization is None
+        assert counting.asked == 1

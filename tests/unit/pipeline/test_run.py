@@ -17,9 +17,11 @@ from toolfabric.errors import (
     ResolveError,
     ValidateError,
 )
+from toolfabric.pipeline.run import STEPS
 from toolfabric.policy.budgets import Budgets
 from toolfabric.policy.risk import RiskPolicy
 from toolfabric.protocols import CallContext, Verdict
+from toolfabric.trace.recorder import TraceRecorder
 from toolfabric.values import Json, JsonObject
 
 from .conftest import ALLOW_ALL, Bench, Guarding
@@ -204,3 +206,98 @@ async def test_places_come_back_whatever_a_call_ends_in(bench: Bench) -> None:
         with pytest.raises(CallError):
             await bench.call(ref, args)
     assert budgets.executions() == 0
+
+
+@pytest.mark.requirement("ENT-068", "ENT-069", "ENT-071", "ENT-080")
+def test_the_order_of_the_steps_is_the_agreed_one() -> None:
+    """Guard before any provider code, forms after preparation and before the schema, approval last."""
+    assert [step.__name__ for step in STEPS] == [
+        "resolve",
+        "guard",
+        "repair",
+        "prepare",
+        "normalize",
+        "validate",
+        "approve",
+        "invoke",
+    ]
+
+
+async def test_the_provider_is_free_after_every_kind_of_end(bench: Bench) -> None:
+    for provoke, _kind in STAGES:
+        bench.settings.update(policy=ALLOW_ALL, guards=())
+        ref, args = provoke(bench)
+        with pytest.raises(CallError):
+            await bench.call(ref, args)
+    await bench.registry.unmount("tool")
+
+
+async def test_a_call_in_flight_keeps_its_action_while_the_provider_goes(bench: Bench) -> None:
+    started, gate = asyncio.Event(), asyncio.Event()
+
+    async def wait(_args: JsonObject, _context: CallContext) -> Json:
+        started.set()
+        await gate.wait()
+        return "done"
+
+    bench.tool.answer = wait
+    async with asyncio.TaskGroup() as group:
+        call = group.create_task(bench.call("tool.run", GOOD))
+        await started.wait()
+        going = group.create_task(bench.registry.unmount("tool"))
+        await asyncio.sleep(0)
+        with pytest.raises(ResolveError):
+            await bench.call("tool.run", GOOD)
+        assert not going.done()
+        gate.set()
+    assert call.result() == "done"
+
+
+async def test_a_call_cancelled_while_it_waits_for_a_place_is_recorded_and_had_no_effect(
+    bench: Bench,
+) -> None:
+    bench.settings["budgets"] = budgets = Budgets(calls_in_flight=1)
+    started, gate = asyncio.Event(), asyncio.Event()
+
+    async def wait(_args: JsonObject, _context: CallContext) -> Json:
+        started.set()
+        await gate.wait()
+        return None
+
+    bench.tool.answer = wait
+    async with asyncio.TaskGroup() as group:
+        group.create_task(bench.call("tool.run", GOOD))
+        await started.wait()
+        waiting = group.create_task(bench.call("tool.run", {"path": "second"}))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.sleep(0)
+        gate.set()
+    assert bench.tool.calls == [GOOD]
+    assert [str(one.outcome) for one in bench.operations()] == ["succeeded", "aborted"]
+    assert budgets.executions() == 0
+
+
+async def test_a_record_that_cannot_be_kept_loses_no_place_and_no_lease(bench: Bench) -> None:
+    bench.settings["budgets"] = budgets = Budgets(calls_in_flight=1)
+
+    def full(event: JsonObject) -> None:
+        if event["event"] == "settle":
+            raise OSError("no space left")
+
+    bench.recorder = TraceRecorder(observe=full)
+    with pytest.raises(OSError, match="no space left"):
+        await bench.call("tool.run", GOOD)
+    assert budgets.executions() == 0
+    await bench.registry.unmount("tool")
+
+
+async def test_two_calls_of_one_program_share_nothing_that_one_could_change(bench: Bench) -> None:
+    def spoil(args: JsonObject, _context: CallContext) -> Json:
+        args["path"] = "spoilt"
+        return args["path"]
+
+    bench.tool.answer = spoil
+    await bench.call("tool.run", {"path": "a"})
+    (audit,) = bench.audits.to_json(10_000)
+    assert audit["args"] == {"path": "a"}
