@@ -10,10 +10,11 @@ from toolfabric.cli.corpus import Share
 from toolfabric.cli.entropy_view import Findings, show_findings
 from toolfabric.entropy.evidence import SessionEvidence
 from toolfabric.entropy.records import Trace
+from toolfabric.values import JsonObject
 
 
 def share(name: str, *outcomes: tuple[str, str | None]) -> Share:
-    operations = [
+    operations: list[JsonObject] = [
         {"ref": "x.run", "args": {}, "outcome": outcome, **({"failureStage": stage} if stage else {})}
         for outcome, stage in outcomes
     ]
