@@ -26,8 +26,8 @@ LIMITS = Limits(
     max_page_bytes=400,
     max_event_bytes=300,
     max_value_bytes=300,
-    retention=Retention(max_events=4, max_bytes=500),
-    host_retention=Retention(max_events=6, max_bytes=600),
+    retention=Retention(max_events=4, max_bytes=130),
+    host_retention=Retention(max_events=6, max_bytes=200),
 )
 HANDLES = 3
 

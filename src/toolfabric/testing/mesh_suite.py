@@ -251,6 +251,8 @@ async def _a_deleted_key_remembers_its_version(open_handle: OpenHandle) -> None:
     back = await one.put("k", 2, if_version=0)
     assert back.done, "a deleted key could not be made again"
     assert back.version > gone.version, f"version {back.version} was used before"
+    entry = await one.get("k")
+    _expect(entry is not None and entry.version, back.version)
 
 
 async def _keys_are_listed_in_order_and_by_prefix(open_handle: OpenHandle) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from toolfabric.errors import StorageError
 from toolfabric.mesh.members import Identity, MemberScope, Membership, list_members
-from toolfabric.mesh.records import Limits
+from toolfabric.mesh.records import Entry, Limits
 from toolfabric.protocols import Clock
 from toolfabric.testing.mesh import MemoryData, MemoryMesh, StoppingMesh
 
@@ -118,15 +118,22 @@ async def test_a_member_that_was_stale_for_a_day_is_swept_by_the_next(
     assert [(one.id, stale) for one, stale in found] == [("newer", True), ("newest", False)]
 
 
-async def test_sweeping_spares_a_host_that_came_back_meanwhile(data: MemoryData, clock: HandClock) -> None:
+@pytest.mark.parametrize("before", [True, False])
+async def test_sweeping_spares_a_host_that_came_back_meanwhile(
+    data: MemoryData, clock: HandClock, *, before: bool
+) -> None:
     old = member(data, clock, host("old"))
     await old.join()
     clock.move(days=2)
 
     class Late(MemoryMesh):
-        async def get(self, key: str, /):  # noqa: ANN202 - as the store's
-            await old.renew()
-            return await super().get(key)
+        async def get(self, key: str, /) -> Entry | None:
+            if before:
+                await old.renew()
+            found = await super().get(key)
+            if not before:
+                await old.renew()
+            return found
 
     newer = Membership(Late(data, clock=clock), host("newer"), clock=clock)
     await newer.join()
