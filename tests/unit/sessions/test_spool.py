@@ -118,6 +118,20 @@ def test_a_live_owners_spool_is_left_alone(session: SessionWriter, fold: Fold) -
     die(session, spool)
 
 
+def test_a_live_owners_spool_is_left_alone_though_nobody_else_holds_its_session(
+    session: SessionWriter, fold: Fold
+) -> None:
+    spool = Spool.open(session.path, files=RealFiles())
+    run(session, spool)
+    session.close()
+    before = session.path.read_bytes()
+    assert fold() == []
+    assert session.path.read_bytes() == before
+    assert spool.path.exists()
+    spool.close()
+    assert len(fold()) == 1
+
+
 def test_a_spool_whose_session_somebody_writes_is_left_for_later(
     session: SessionWriter, fold: Fold, reopen: Callable[[Path], SessionWriter]
 ) -> None:
