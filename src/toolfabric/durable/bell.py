@@ -51,6 +51,7 @@ class Bell:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: set[asyncio.Event] = set()
         self._count = 0
+        self._closed = False
 
     def ring(self) -> None:
         """Wake everybody who listens now; never fails, because nobody depends on it alone."""
@@ -68,11 +69,11 @@ class Bell:
         Take the mark before looking at what may change; then no change can fall in between.
         """
         loop = asyncio.get_running_loop()
-        if self._loop is not loop:
+        if self._loop is not loop and not self._closed:
             if self._loop is not None and not self._loop.is_closed():
                 msg = "one bell is listened to from one event loop; make another for another loop"
                 raise RuntimeError(msg)
-            self.close()
+            self._release()
             self._open(loop)
             self._loop = loop
         return self._count
@@ -93,7 +94,14 @@ class Bell:
             self._waiting.discard(rung)
 
     def close(self) -> None:
-        """Stop listening. Safe to call twice."""
+        """Stop listening for good, and end all waits. Safe to call twice."""
+        self._closed = True
+        if self._loop is not None and not self._loop.is_closed():
+            for one in self._waiting:
+                one.set()
+        self._release()
+
+    def _release(self) -> None:
         loop, self._loop = self._loop, None
         fd, self._fd = self._fd, None
         pipe, self._pipe = self._pipe, None

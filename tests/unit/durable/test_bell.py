@@ -135,6 +135,21 @@ async def test_a_ring_that_fails_is_silent(tmp_path: Path, method: str) -> None:
     bell.close()
 
 
+async def test_closing_ends_all_waits_and_leaves_no_pipe_even_when_somebody_listens_again(
+    tmp_path: Path,
+) -> None:
+    bell = Bell(tmp_path, files=FILES)
+    mark = bell.listen()
+    waiting = asyncio.ensure_future(bell.changed(mark, LONG))
+    await asyncio.sleep(0)
+    bell.close()
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert waiting.done()
+    assert bell.listen() == mark
+    assert pipes(tmp_path) == []
+
+
 def test_one_bell_serves_one_loop_after_another_but_not_two_at_once(tmp_path: Path) -> None:
     bell = Bell(tmp_path, files=FILES)
 

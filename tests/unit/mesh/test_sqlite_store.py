@@ -111,6 +111,17 @@ async def test_a_cancelled_read_leaves_nothing_behind(tmp_path: Path) -> None:
         assert len((await mesh.read("t")).events) == 1
 
 
+async def test_closing_ends_a_waiting_read(tmp_path: Path) -> None:
+    mesh = await opened(tmp_path)
+    reading = asyncio.ensure_future(mesh.read("t", wait_seconds=50))
+    while not list((tmp_path / "bells").glob("[!.]*")):  # noqa: ASYNC110 - the folder tells
+        await asyncio.sleep(0)
+    await mesh.close()
+    with pytest.raises(StorageError, match="was closed"):
+        await reading
+    assert list((tmp_path / "bells").iterdir()) == []
+
+
 async def test_tighter_retention_trims_a_topic_at_its_next_event(tmp_path: Path) -> None:
     async with await opened(tmp_path) as mesh:
         for number in range(100):
