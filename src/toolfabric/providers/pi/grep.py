@@ -136,7 +136,7 @@ def _search_file(search: _Search, name: str, fd: int) -> None:
 
 
 def _matches(
-    search: _Search, file: BufferedReader, block_bytes: int = _BLOCK
+    search: _Search, file: BufferedReader, block_bytes: int = _BLOCK, longest: int = _LONGEST
 ) -> Iterator[tuple[JsonObject, int]]:
     """Every matching line with the lines around it, and how many characters that is."""
     data = b""
@@ -145,7 +145,7 @@ def _matches(
     while True:
         block = _block(file, block_bytes, search.stopped)
         data += block
-        end = len(data) if not block else max(start, _held_back(data, search.context))
+        end = len(data) if not block else max(start, _held_back(data, search.context, longest))
         line = first
         counted = 0
         for at, to in _lines(search.pattern, data, start, end):
@@ -154,7 +154,7 @@ def _matches(
             yield _described(search, data, (at, to), line)
         if not block:
             return
-        keep = _back(data, end, search.context)
+        keep = max(_back(data, end, search.context), end - longest)
         first += data.count(b"\n", 0, keep)
         data = data[keep:]
         start = end - keep
@@ -186,14 +186,17 @@ def _lines(pattern: LinePattern, data: bytes, start: int, end: int) -> Iterator[
         start = to + 1
 
 
-def _held_back(data: bytes, context: int) -> int:
-    """Where the lines end that can be searched now: as many whole lines stay as are shown after one."""
+def _held_back(data: bytes, context: int, longest: int) -> int:
+    """Where the lines end that can be searched now: as many whole lines stay as are shown after one.
+
+    When what would stay is too much, all is searched, wherever its last line is cut.
+    """
     end = len(data)
     for _ in range(context + 1):
         end = data.rfind(b"\n", 0, end)
         if end < 0:
-            return len(data) if len(data) > _LONGEST else 0
-    return end + 1
+            break
+    return len(data) if len(data) - end > longest else end + 1
 
 
 def _back(data: bytes, end: int, lines: int) -> int:

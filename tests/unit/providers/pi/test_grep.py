@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import toolfabric.providers.pi.grep as module
 from toolfabric.errors import InvokeError
 from toolfabric.providers.pi import PiLimits
+from toolfabric.providers.pi.patterns import LinePattern
 
 pytestmark = pytest.mark.anyio
 
@@ -108,6 +109,34 @@ async def test_lines_that_are_not_utf8_are_found_and_shown(call: Any, ws: Path) 
     assert await found(call, "hit") == [("f", 1, "some text before \ufffd\ufffd hit after")]
 
 
+class Watched:
+    """A pattern that knows how much text it was given at most."""
+
+    def __init__(self, pattern: LinePattern) -> None:
+        self._pattern = pattern
+        self.most = 0
+
+    def search(self, text: bytes, pos: int = 0, endpos: int | None = None, /) -> Any:
+        self.most = max(self.most, len(text))
+        return self._pattern.search(text, pos, endpos)
+
+
+@pytest.mark.parametrize("start", ["", "a\nb\nhit\nc\n"])
+@pytest.mark.parametrize("context", [0, 2])
+def test_an_enormous_line_is_searched_in_pieces_and_nothing_twice(
+    start: str, context: int, tmp_path: Path
+) -> None:
+    lines = start.count("\n")
+    (tmp_path / "f").write_text(start + "x" * 1_000 + "hit" + "x" * 1_000 + "\nb\nhit\n")
+    search = searching("hit", context)
+    watched = Watched(search.pattern)
+    search.pattern = watched
+    with (tmp_path / "f").open("rb") as file:
+        found = [match["line"] for match, _ in module._matches(search, file, block_bytes=10, longest=100)]
+    assert found == ([3] if start else []) + [lines + 1, lines + 3]
+    assert watched.most <= 250
+
+
 async def test_bad_patterns_and_missing_places_are_told(call: Any, ws: Path) -> None:
     with pytest.raises(InvokeError, match="the pattern is not valid"):
         await call("grep", pattern="(")
@@ -132,6 +161,17 @@ async def test_a_cancelled_search_ends(call: Any, ws: Path) -> None:
         await task
 
 
+def searching(pattern: str, context: int) -> module._Search:
+    return module._Search(
+        pattern=module.line_pattern(pattern),
+        globs=None,
+        context=context,
+        most=1_000,
+        limits=PiLimits(),
+        stopped=lambda: False,
+    )
+
+
 LINES = st.lists(st.sampled_from(["", "a", "b", "ab", "x" * 30, "é", "a\r"]), max_size=40)
 
 
@@ -145,19 +185,12 @@ def test_blocks_of_any_size_give_what_a_line_by_line_search_gives(
     lines: list[str], end: str, context: int, pattern: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     content = ("\n".join(lines) + end).encode()
-    search = module._Search(
-        pattern=module.line_pattern(pattern),
-        globs=None,
-        context=context,
-        most=1_000,
-        limits=PiLimits(),
-        stopped=lambda: False,
-    )
+    search = searching(pattern, context)
     path = tmp_path_factory.getbasetemp() / f"grep-{os.getpid()}"
     path.write_bytes(content)
     with path.open("rb") as file:
         matches = [match for match, _ in module._matches(search, file, block_bytes=7)]
-    plain = [line.removesuffix("\r") for line in content.decode().replace("\r\n", "\n").split("\n")]
+    plain = content.decode().replace("\r\n", "\n").split("\n")
     if plain[-1] == "":
         plain.pop()
     expected: list[dict[str, Any]] = []

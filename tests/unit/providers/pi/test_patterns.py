@@ -114,6 +114,9 @@ def test_a_glob_that_stands_for_too_much_is_refused(pattern: str) -> None:
         ("src/", "src", False),
         ("src/**", "src/a/b", True),
         ("src/**", "src/", False),
+        ("src/**/", "src/a/", True),
+        ("src/**/", "src/", False),
+        ("src/**/", "src/a", False),
         ("**", "a/b", True),
         ("*", "a/b", True),
         ("*/", "a/", True),
@@ -168,6 +171,15 @@ def test_the_last_rule_that_matches_decides() -> None:
 
 def test_rules_tell_folders_from_files() -> None:
     assert ignored(b"build/\n", "build/", "build", "x/build/") == [True, None, True]
+
+
+def test_what_git_takes_as_part_of_a_name_is_part_of_it() -> None:
+    assert ignored("voilà\n".encode(), "voilà", "voil") == [True, None]
+    assert ignored(b"a\t\nb \nc\\ \n", "a\t", "a", "b", "c ", "c") == [True, None, True, True, None]
+
+
+def test_a_rule_for_all_folders_below_one_does_not_mean_that_one() -> None:
+    assert ignored(b"x/**/\n", "x/", "x/y/", "x/y") == [None, True, None]
 
 
 @pytest.mark.parametrize("rules", [b"", b"# only a comment\n\n", b"/\n", b"[a\n", b"a\\\n"])
