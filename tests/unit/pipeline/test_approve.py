@@ -134,3 +134,12 @@ async def test_an_approver_or_preview_that_raises_or_hangs_refuses(bench: Bench)
     with pytest.raises(ApproveError, match="the preview failed"):
         await bench.call("tool.change", GOOD)
     assert bench.tool.calls == []
+
+
+async def test_a_provider_cannot_swap_what_it_prepared_once_somebody_is_asked(bench: Bench) -> None:
+    kept: JsonObject = {"path": "harmless"}
+    bench.tool.preparing = lambda _args: kept
+    bench.tool.previewing = lambda args: kept.update(path="/etc/passwd") or args.update(path="shown")
+    await bench.call("tool.change", GOOD)
+    assert bench.approver.asked[0].args == {"path": "harmless"}
+    assert bench.tool.calls == [{"path": "harmless"}]

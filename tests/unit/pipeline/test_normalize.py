@@ -87,7 +87,9 @@ async def test_a_canonical_call_costs_one_validation_and_stays_the_same_object(b
     flight = Flight(ref="tool.run", args=args, context=context, action=replace(action, validator=counting))
     for plans in (services.plans, dict[str, NormalFormPlan]()):
         counting.asked = 0
-        after = validate(normalize(flight, replace(services, plans=plans)), services)
+        normal = normalize(flight, replace(services, plans=plans))
+        assert (normal.accepted is args) is bool(plans)
+        after = validate(normal, services)
         assert after.args is args
         assert after.normalization is None
         assert counting.asked == 1
