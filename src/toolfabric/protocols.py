@@ -64,9 +64,10 @@ class CallContext:
 class Provider(Protocol):
     """A named group of actions.
 
-    ``list``, ``describe`` and ``invoke`` may be plain functions or coroutines; a plain ``invoke``
-    is run in a worker thread, so it must not touch the event loop. ``invoke`` gets arguments that
-    the declared schema accepted and returns a JSON value. Any exception means that the call failed.
+    Every member that is called may be a plain function or a coroutine function. A plain one is run in
+    a worker thread, so it may block, and must not touch the event loop. ``invoke`` gets arguments that
+    the declared schema accepted and returns a JSON value, made of plain lists, dictionaries and
+    scalars. Any exception means that the call failed.
 
     Optional members, looked up by name and absent by default:
 
@@ -76,7 +77,7 @@ class Provider(Protocol):
       It must not act.
     - ``invocation_ended(invocation_id)``: the outer execution ended, however it ended.
     - ``subscribe(changed)``: ``changed()`` is to be called when the list of actions changed; returns
-      a function that ends the subscription.
+      a plain function that ends the subscription. ``changed`` may be called from any thread.
     - ``close()``: release everything; no call follows.
     """
 
