@@ -201,3 +201,20 @@ def test_blocks_of_any_size_give_what_a_line_by_line_search_gives(
                 one |= {"before": plain[max(0, at - context) : at], "after": plain[at + 1 : at + 1 + context]}
             expected.append(one)
     assert matches == expected
+
+
+@given(
+    lines=st.lists(st.sampled_from(["", "a", "bb", "x" * 15, "a" + "x" * 25, "x" * 25]), max_size=12),
+    context=st.integers(0, 3),
+    block=st.integers(1, 12),
+)
+def test_lines_longer_than_what_is_held_are_each_found_once(
+    lines: list[str], context: int, block: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / f"grep-{os.getpid()}"
+    path.write_text("\n".join(lines))
+    with path.open("rb") as file:
+        matches = module._matches(searching("a", context), file, block_bytes=block, longest=20)
+        assert [match["line"] for match, _ in matches] == [
+            at for at, one in enumerate(lines, 1) if "a" in one
+        ]
