@@ -244,7 +244,7 @@ def test_large_and_deep_lines_take_no_more_memory_than_they_are_long() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@settings(max_examples=20_000)
+@settings(max_examples=8_000)
 @given(st.integers(0, 2**64), st.integers(1, 6))
 def test_damaged_artifacts_and_lines_at_length(seed: int, times: int) -> None:
     rng = Random(seed)  # noqa: S311 - test material

@@ -471,7 +471,7 @@ def test_a_million_refs_are_measured() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@settings(max_examples=5_000)
+@settings(max_examples=2_000)
 @given(CORPORA, SURFACES, ROWS)
 def test_the_measure_is_what_the_plain_implementation_gives_at_length(
     corpus: list[Any], surface: Any, rows: list[Any]

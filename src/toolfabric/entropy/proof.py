@@ -132,7 +132,7 @@ def _proof_of(schema: object) -> Proof:
     if not rules:
         return plain
     forms = unique_forms(properties)
-    kept = {rule.key for rule in rules if rule.kind == "key-form"}
+    renamed = {rule.key for rule in rules if rule.kind == "key-form"}
     return Proof(
         schema=declared,
         seen=seen,
@@ -141,7 +141,7 @@ def _proof_of(schema: object) -> Proof:
         rules=rules,
         judge=judge,
         declared=frozenset(properties),
-        names={form: key for form, key in forms.items() if key in kept},
+        names={form: key for form, key in forms.items() if key in renamed},
         members={rule.key: _members(properties[rule.key]) for rule in rules if rule.kind == "enum-form"},
     )
 

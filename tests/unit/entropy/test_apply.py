@@ -209,10 +209,19 @@ def test_rules_past_the_bound_are_not_applied() -> None:
     for late in ("P-045", "P-059"):
         args: JsonObject = {late: "1"}
         assert normalized(schema, args) is args
+    beside: JsonObject = {"P-059": 1, "p_001": "1"}
+    assert normalized(schema, beside) is beside
     # The 128 rules end with the second of p_042's three.
     cut: JsonObject = {"p_042": "1"}
     assert normalized(schema, cut) is cut
     assert normalized(schema, {"p_042": None}) == {}
+
+
+def test_a_property_without_rules_is_no_target() -> None:
+    schema = closed({"flag": True, "limit": {"type": "integer"}})
+    assert normalized(schema, {"flag": 1, "limit": "2"}) == {"flag": 1, "limit": 2}
+    args: JsonObject = {"Flag": 1, "limit": "2"}
+    assert normalized(schema, args) is args
 
 
 @pytest.mark.requirement("ENT-074", "ENT-104")

@@ -70,7 +70,9 @@ def test_equal_numbers_are_one_value_whatever_came_first() -> None:
         return observed.rows()
 
     first = rows([1, 1.0, True, "1"])
-    assert first == rows(["1", True, 1.0, 1])
+    turned = rows(["1", True, 1.0, 1])
+    assert first == turned
+    assert [type(row.value) for row in first] == [type(row.value) for row in turned]
     assert [(row.value, type(row.value), row.count) for row in first] == [
         (True, bool, 1),
         (1, int, 2),

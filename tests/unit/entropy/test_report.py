@@ -149,6 +149,14 @@ def test_only_the_eight_commonest_shapes_are_shown_by_count_then_text() -> None:
     ]
 
 
+def test_shapes_of_equal_count_stand_in_code_units() -> None:
+    calls: list[Any] = [
+        {"ref": "a.b", "args": {key: 1}, "outcome": "succeeded"} for key in ("\uffee", "\U0001f600")
+    ]
+    shown = report({"operations": calls}).refs[0].shape_signatures
+    assert [one.signature for one in shown] == ["(\U0001f600:num)", "(\uffee:num)"]
+
+
 def test_flow_entropy_is_within_task_keys_and_weighted_by_traces_with_actions() -> None:
     ab, ba = trace(action("a.a"), action("a.b"), task="t"), trace(action("a.b"), action("a.a"), task="t")
     assert report(ab, ab).flow_entropy_bits == 0
