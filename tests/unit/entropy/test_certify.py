@@ -389,6 +389,16 @@ def test_recorded_sessions_and_a_surface_add_checks_and_a_trial(tmp_path: Path) 
     assert (report.trial.verdict, report.trial.totals.normalization_win) == ("clean", 1)
 
 
+@pytest.mark.requirement("ENT-159")
+def test_passing_says_nothing_of_the_success_of_what_was_recorded(tmp_path: Path) -> None:
+    traced = execution([action(REF, "failed", "validate"), action(REF, "failed", "invoke")])
+    failed = session_evidence(session_lines(("maker/a", {"trace": traced, "audits": AUDITS})))
+    report = certify_entropy(tmp_path, evidence=failed, surface=LIVE, trial=True)
+    assert report.passed
+    assert report.trial
+    assert report.trial.declared_score == 0.5
+
+
 def test_a_costly_trial_fails_the_certification(tmp_path: Path) -> None:
     report = certify_entropy(
         tmp_path, evidence=recorded(), surface=LIVE, trial=True, subject=Subject(trial=_verdict("costly"))

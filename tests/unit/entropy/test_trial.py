@@ -161,7 +161,7 @@ def test_clean_needs_no_win() -> None:
         assert report.divergences == ()
 
 
-@pytest.mark.requirement("ENT-135")
+@pytest.mark.requirement("ENT-007", "ENT-135")
 def test_a_win_does_not_make_a_recorded_failure_a_success() -> None:
     traces = [trace(call({"query": "x", "maxResults": 3}))]
     report = trial(traces)
