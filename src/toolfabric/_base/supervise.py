@@ -65,14 +65,25 @@ async def end_all(tasks: Collection[asyncio.Task[Any]], *, grace: float = GRACE_
         task.cancel()
     done, pending = await asyncio.wait(tasks, timeout=grace)
     for task in pending:
-        _abandoned.add(task)
-        task.add_done_callback(_forget)
+        _abandon(task)
     for task in done:
         _forget(task)
 
 
 async def _end(task: asyncio.Task[Any], grace: float) -> None:
     await end_all((task,), grace=grace)
+
+
+def _abandon(task: asyncio.Task[Any]) -> None:
+    """Leave a task behind, so that not even the end of the loop waits for it.
+
+    ``asyncio.run`` cancels and awaits every task that is registered, and would hang on one that ignores
+    it. Taking a task out of the register is asyncio's documented interface for other task classes.
+    """
+    _abandoned.add(task)
+    task.add_done_callback(_forget)
+    asyncio._unregister_task(task)  # noqa: SLF001 -- documented, see above
+    task._log_destroy_pending = False  # type: ignore[attr-defined]  # noqa: SLF001 -- it was told already
 
 
 def _forget(task: asyncio.Task[Any]) -> None:

@@ -102,3 +102,30 @@ async def test_several_tasks_share_one_grace_and_their_errors_stay_theirs() -> N
     assert abandoned() == before + 1
     await let_go(stubborn)
     await end_all(())
+
+
+def test_the_end_of_the_loop_does_not_wait_for_what_was_left_behind() -> None:
+    """A host must be able to end although a provider swallowed its cancellation."""
+    import subprocess
+    import sys
+
+    program = (
+        "import asyncio\n"
+        "from toolfabric._base.supervise import supervised\n"
+        "async def stubborn():\n"
+        "    while True:\n"
+        "        try:\n"
+        "            await asyncio.sleep(3600)\n"
+        "        except asyncio.CancelledError:\n"
+        "            pass\n"
+        "async def main():\n"
+        "    try:\n"
+        "        await supervised(stubborn(), within=0.01, grace=0.01)\n"
+        "    except TimeoutError:\n"
+        "        print('left behind')\n"
+        "asyncio.run(main())\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=False
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "left behind\n", "")
