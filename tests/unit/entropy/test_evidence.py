@@ -8,9 +8,14 @@ from typing import Any
 
 import pytest
 
-from toolfabric.entropy import measure_entropy, session_evidence
+from toolfabric.entropy import (
+    apply_normal_form_plan,
+    derive_normal_form_plan,
+    measure_entropy,
+    session_evidence,
+)
 from toolfabric.entropy.evidence import EvidenceReader, SessionEvidence
-from toolfabric.entropy.probes import action, execution
+from toolfabric.entropy.probes import REF, SCHEMA, action, execution
 from toolfabric.trace.audit import AuditLog, details_json
 from toolfabric.trace.recorder import TraceRecorder
 from toolfabric.values import Outcome
@@ -40,6 +45,7 @@ def models(*lines: str) -> list[Any]:
     return [one.to_json().get("model") for one in session_evidence(lines).traces]
 
 
+@pytest.mark.requirement("ENT-031")
 def test_a_guarded_trace_is_evidence() -> None:
     found = session_evidence([TRACE_LINE])
     assert found.to_json() == {
@@ -58,6 +64,7 @@ def test_a_guarded_trace_is_evidence() -> None:
     assert SessionEvidence.from_json(found.to_json()) == found
 
 
+@pytest.mark.requirement("ENT-033")
 def test_a_record_of_the_recorder_is_read_with_its_audits_and_witness() -> None:
     recorder, audits = TraceRecorder(), AuditLog()
     sequence = recorder.issue("mcp.x.y", {"secret": "s"})
@@ -147,6 +154,7 @@ UNGUARDED: list[Any] = [
 ]
 
 
+@pytest.mark.requirement("ENT-034")
 @pytest.mark.parametrize("change", UNGUARDED)
 def test_without_a_guarded_trace_the_audits_are_not_read(change: Any) -> None:
     audits = [{"ref": "a.b", "args": {"x": 1}}]
@@ -154,6 +162,7 @@ def test_without_a_guarded_trace_the_audits_are_not_read(change: Any) -> None:
     assert session_evidence([result({"audits": audits})]) == NOTHING
 
 
+@pytest.mark.requirement("ENT-032")
 def test_prose_is_never_evidence() -> None:
     text = "validate failed: a.b was rejected with {'x': 1}; pi-fabric.execution"
     lines = [
@@ -207,6 +216,7 @@ def test_bytes_that_are_no_utf8_are_skipped() -> None:
     assert session_evidence([b"\xff\xfe", TRACE_LINE.encode().replace(b"plan", b"pl\xffn")]) == NOTHING
 
 
+@pytest.mark.requirement("ENT-038")
 def test_json_white_space_may_stand_around_a_line() -> None:
     assert len(session_evidence([" \t\r\n" + TRACE_LINE + "\r\n", TRACE_LINE.encode() + b" \n"]).traces) == 2
 
@@ -274,6 +284,7 @@ def test_values_come_from_the_verbatim_arguments_of_calls_that_succeeded() -> No
         ]
 
 
+@pytest.mark.requirement("ENT-037")
 def test_appended_lines_can_be_read_later_with_the_model_that_was_current() -> None:
     lines = [model_change(), TRACE_LINE, assistant(), TRACE_LINE, TRACE_LINE]
     whole = session_evidence(lines)
@@ -287,6 +298,19 @@ def test_appended_lines_can_be_read_later_with_the_model_that_was_current() -> N
         assert (*first.evidence().traces, *second.evidence().traces) == whole.traces
 
 
+@pytest.mark.requirement("ENT-088")
+def test_a_recorded_witness_is_evidence_of_a_later_call() -> None:
+    args: Any = {"query": "x", "maxResults": 3}
+    plan = derive_normal_form_plan(REF, SCHEMA)
+    witness = apply_normal_form_plan(REF, SCHEMA, args, plan).witness
+    assert witness is not None
+    normalized = {**action(REF), "normalization": witness.to_json()}
+    found = session_evidence([result({"trace": execution([normalized, action(REF, "failed", "validate")])})])
+    assert [one.normalization or None for one in found.traces[0].operations] == [witness, None]
+    assert measure_entropy(found.traces).score == 0.5
+
+
+@pytest.mark.requirement("ENT-036", "ENT-039")
 def test_attribution_reaches_the_measure() -> None:
     found = session_evidence([model_change(), TRACE_LINE, assistant(), TRACE_LINE])
     report = measure_entropy(found.traces)

@@ -137,7 +137,7 @@ def test_at_most_eight_remarks_by_ref_and_key() -> None:
     assert [one["key"] for one in forms([], surface=live, value_observations=rows)] == keys[:8]
 
 
-@pytest.mark.requirement("ENT-048")
+@pytest.mark.requirement("ENT-046", "ENT-048")
 def test_a_remark_closes_nothing() -> None:
     live: Any = surface(
         one={

@@ -9,6 +9,7 @@ import pytest
 from toolfabric.entropy import trend
 
 
+@pytest.mark.requirement("ENT-029", "ENT-030")
 @pytest.mark.parametrize(
     ("scores", "shown"),
     [

@@ -86,7 +86,7 @@ def test_the_trials_normalizer_is_the_boundarys_function() -> None:
     assert parameters["normalizer"].default is apply_normal_form_plan
 
 
-@pytest.mark.requirement("ENT-128", "ENT-129", "ENT-131")
+@pytest.mark.requirement("ENT-035", "ENT-128", "ENT-129", "ENT-131")
 def test_audits_replace_the_projected_arguments_of_their_ref_alone() -> None:
     traces = [
         trace(call({}), call({}), call({}, outcome="aborted"), model="p/m"),
