@@ -304,7 +304,7 @@ def test_a_recorded_witness_is_evidence_of_a_later_call() -> None:
     plan = derive_normal_form_plan(REF, SCHEMA)
     witness = apply_normal_form_plan(REF, SCHEMA, args, plan).witness
     assert witness is not None
-    normalized = {**action(REF), "normalization": witness.to_json()}
+    normalized: Any = {**action(REF), "normalization": witness.to_json()}
     found = session_evidence([result({"trace": execution([normalized, action(REF, "failed", "validate")])})])
     assert [one.normalization or None for one in found.traces[0].operations] == [witness, None]
     assert measure_entropy(found.traces).score == 0.5
