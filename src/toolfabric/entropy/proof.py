@@ -68,9 +68,38 @@ class Proof:
     members: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
 
 
-kept: Final[dict[int, Proof]] = {}
-"""Proofs by the identity of their schema. To be read by the boundary and changed here alone."""
-_entering = Lock()  # guards the sum of sizes against threads that add at the same time
+class _Store:
+    """Proofs by the identity of their schema, the oldest first, bounded in number and in bytes."""
+
+    def __init__(self) -> None:
+        self.proofs: dict[int, Proof] = {}
+        self._bytes = 0
+        self._changing = Lock()  # guards the two against threads that add at the same time
+
+    def put(self, proof: Proof) -> None:
+        with self._changing:
+            self._drop(id(proof.schema))
+            self._bytes += _size(proof)
+            while self.proofs and (len(self.proofs) >= _MOST_PROOFS or self._bytes > _MOST_BYTES):
+                self._drop(next(iter(self.proofs)))
+            self.proofs[id(proof.schema)] = proof
+
+    def drop(self, schema: object) -> None:
+        with self._changing:
+            self._drop(id(schema))
+
+    def _drop(self, key: int) -> None:
+        gone = self.proofs.pop(key, None)
+        self._bytes -= 0 if gone is None else _size(gone)
+
+
+def _size(proof: Proof) -> int:
+    return proof.seen.size if proof.seen else 0
+
+
+_store = _Store()
+kept: Final = _store.proofs
+"""What the store holds. To be read by the boundary and changed here alone."""
 
 
 def prove(schema: object) -> Proof:
@@ -85,20 +114,12 @@ def prove(schema: object) -> Proof:
 
 def forget(schema: object) -> None:
     """Drop what is kept of a schema object, because its descriptor changed or left."""
-    with _entering:
-        kept.pop(id(schema), None)
+    _store.drop(schema)
 
 
 def _enter(schema: object) -> Proof:
     proof = _proof_of(schema)
-    with _entering:
-        kept.pop(id(schema), None)
-        room = _MOST_BYTES - proof.seen.size if proof.seen else _MOST_BYTES
-        held = sum(other.seen.size for other in kept.values() if other.seen)
-        while kept and (len(kept) >= _MOST_PROOFS or held > room):
-            gone = kept.pop(next(iter(kept)))
-            held -= gone.seen.size if gone.seen else 0
-        kept[id(schema)] = proof
+    _store.put(proof)
     return proof
 
 
