@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self, cast
+import re
+from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 import msgspec
 
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from toolfabric.values import Json, JsonObject
 
 __all__ = ["Record"]
+
+_INVALID_WORD: Final = re.compile(r"Invalid enum value .*?(?= - at |$)", re.DOTALL)
 
 
 class Record(
@@ -45,8 +48,11 @@ class Record(
         try:
             return msgspec.convert(value, cls, strict=True)
         except msgspec.ValidationError as error:
-            msg = f"not a valid {cls.__name__} record: {error}"
-            raise RecordError(msg) from error
+            # msgspec quotes a word that an enumeration has not; the quoted part is the value.
+            told = _INVALID_WORD.sub("an unknown word", str(error))
+            raise RecordError(f"not a valid {cls.__name__} record: {told}") from error
+        except (UnicodeEncodeError, RecursionError) as error:
+            raise RecordError(f"not a valid {cls.__name__} record: it has no JSON form") from error
         except UnicodeEncodeError as error:
             # The decoder looks names up in UTF-8, which a lone surrogate does not have.
             msg = f"not a valid {cls.__name__} record: a text in it is no Unicode"

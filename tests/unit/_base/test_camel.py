@@ -61,3 +61,13 @@ def test_a_record_can_stand_where_a_dictionary_does() -> None:
     assert WHOLE.get("none", 3) == 3
     with pytest.raises(KeyError):
         _ = WHOLE["none"]
+
+
+def test_a_refusal_never_repeats_the_value() -> None:
+    from toolfabric.trace.records import Operation
+
+    form = {"type": "call", "sequence": 1, "ref": "x.y", "args": {}, "outcome": "MARKER"}
+    for value in (form, {**form, "outcome": "\ud800"}):
+        with pytest.raises(RecordError) as caught:
+            Operation.from_json(value)
+        assert "MARKER" not in str(caught.value)
