@@ -51,8 +51,8 @@ class Record(
             # msgspec quotes a word that an enumeration has not; the quoted part is the value.
             told = _INVALID_WORD.sub("an unknown word", str(error))
             raise RecordError(f"not a valid {cls.__name__} record: {told}") from error
-        except (UnicodeEncodeError, RecursionError) as error:
-            raise RecordError(f"not a valid {cls.__name__} record: it has no JSON form") from error
+        except RecursionError as error:
+            raise RecordError(f"not a valid {cls.__name__} record: it is nested too deep") from error
         except UnicodeEncodeError as error:
             # The decoder looks names up in UTF-8, which a lone surrogate does not have.
             msg = f"not a valid {cls.__name__} record: a text in it is no Unicode"
