@@ -199,8 +199,10 @@ class Confined:
         """Whether the root's path no longer leads to the folder that was opened."""
         try:
             return not os.path.samestat(self.root.stat(), os.fstat(self._fd))
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError):
             return True
+        except OSError:  # it cannot be seen from here, which says nothing about it
+            return False
 
     @contextlib.contextmanager
     def place(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import stat
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -65,7 +66,12 @@ class Workspace:
 
     def gone(self) -> bool:
         """Whether the folder was removed, or another one has its path."""
-        return self.confined.vanished() or not self.folder.is_dir()
+        try:
+            return self.confined.vanished() or not stat.S_ISDIR(self.folder.stat().st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            return True
+        except OSError:  # it cannot be seen from here, which says nothing about it
+            return False
 
     def name_of(self, parts: tuple[str, ...]) -> str:
         """How a place below the root is called in answers; the same name leads there again.
