@@ -68,6 +68,15 @@ def test_an_object_keeps_what_fits_and_gets_a_key_that_was_free() -> None:
     assert "of 203 keys left out" in str(cut["……"])
 
 
+def test_what_follows_a_large_member_has_room_too() -> None:
+    cut = bound_json({"large": ["x" * 1_000, "last"], "after": "s" * 200}, 600).value
+    assert isinstance(cut, dict)
+    assert cut["after"] == "s" * 200
+    large = cut["large"]
+    assert isinstance(large, list)
+    assert large[-1] == "last"
+
+
 def test_what_is_no_json_is_refused() -> None:
     with pytest.raises(NotJsonError):
         bound_json({"a": {1, 2}}, 1_000)  # pyright: ignore[reportArgumentType] -- what a careless provider gives

@@ -66,7 +66,7 @@ def test_a_record_can_stand_where_a_dictionary_does() -> None:
 def test_a_refusal_never_repeats_the_value() -> None:
     from toolfabric.trace.records import Operation
 
-    form = {"type": "call", "sequence": 1, "ref": "x.y", "args": {}, "outcome": "MARKER"}
+    form: dict[str, Any] = {"type": "call", "sequence": 1, "ref": "x.y", "args": {}, "outcome": "MARKER"}
     for value in (form, {**form, "outcome": "\ud800"}):
         with pytest.raises(RecordError) as caught:
             Operation.from_json(value)

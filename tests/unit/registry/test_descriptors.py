@@ -66,6 +66,7 @@ BAD: list[tuple[Any, str]] = [
     ({**PLAIN, "description": None}, "description is a string, not null"),
     ({**PLAIN, "description": "x" * 70_000}, "description has 70000 characters"),
     ({**PLAIN, "namespace": 3}, "namespace is a string"),
+    ({**PLAIN, "effect": ["x"]}, "effect is a string, not array"),
     ({**PLAIN, "inputSchema": True}, "the input schema is an object, not boolean"),
     ({**PLAIN, "inputSchema": None}, "the input schema is an object, not null"),
     ({**PLAIN, "outputSchema": []}, "the output schema is an object, not array"),

@@ -261,16 +261,19 @@ async def test_a_refresh_of_a_provider_that_went_meanwhile_brings_nothing_back(r
     class Slow(Listed):
         async def list(self) -> Any:
             await gate.wait()
-            return [spec("b")]
+            return self.listed
 
-    await registry.mount(Slow())
+    provider = Slow()
+    await registry.mount(provider)
     gate.clear()
+    provider.listed = [spec("b")]
     async with asyncio.TaskGroup() as group:
         group.create_task(registry.refresh("demo"))
         await asyncio.sleep(0)
         await registry.unmount("demo")
+        gone = registry.generation
         gate.set()
-    assert registry.actions() == ()
+    assert (registry.actions(), registry.generation) == ((), gone)
 
 
 async def test_a_close_that_fails_is_told_and_the_provider_is_gone(registry: Registry) -> None:
