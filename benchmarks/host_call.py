@@ -94,7 +94,7 @@ async def _run() -> list[Row]:
             baseline_seconds=bare,
         ),
         Row(
-            what="pipeline alone, canonical call",
+            what="an operator's call, record sealed",
             seconds=each["pipeline"],
             baseline="jsonschema-rs validation",
             baseline_seconds=each["validate"],
