@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import tracemalloc
+from copy import deepcopy
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -81,18 +82,18 @@ def damaged(rng: Random, value: Any, *, times: int) -> Any:
         keys: list[Any] = list(node) if isinstance(node, dict) else list(range(len(node)))
         if not keys or rng.randrange(5) == 0:
             if isinstance(node, dict):
-                node[rng.choice(["extra", "ref", "version", "rules"])] = rng.choice(ODD)
+                node[rng.choice(["extra", "ref", "version", "rules"])] = deepcopy(rng.choice(ODD))
             else:
-                node.append(rng.choice([*ODD, *node]))
+                node.append(deepcopy(rng.choice([*ODD, *node])))
             continue
         key = rng.choice(keys)
         match rng.randrange(3):
             case 0:
                 del node[key]
             case 1:
-                node[key] = rng.choice(ODD)
+                node[key] = deepcopy(rng.choice(ODD))
             case _:
-                node[key] = rng.choice([*(node.values() if isinstance(node, dict) else node)])
+                node[key] = deepcopy(rng.choice([*(node.values() if isinstance(node, dict) else node)]))
     return copy
 
 
