@@ -32,6 +32,7 @@ _HANDLE: Final = re.compile(
     r"|<function '<lambda>' at 0x[0-9a-f]+>"
     r"|<(?P<iterator>\w+_iterator) object>"
 )
+_VIEW: Final = re.compile(r"dict_(keys|values|items)\(\[.*\]\)", re.DOTALL)
 _HANDLE_CHARS: Final = 300
 _KEYS: Final = "make every key a string, for instance {str(key): value for key, value in items}"
 
@@ -58,22 +59,25 @@ class TooLargeError(ValueError):
     """A value is larger than the limit. It says nothing about its content."""
 
 
-def cross(value: Any, *, limit: int) -> tuple[Json, int]:
+def cross(value: Any, *, limit: int, outward: bool = True) -> tuple[Json, int]:
     """A new JSON value equal to ``value``, and its size; text that is not Unicode is made so.
 
     ``limit`` and the size are in bytes: the UTF-8 of all strings and keys, and eight for each value.
+    ``outward`` says that the value comes from a program: the sandbox hands out a function, or a call
+    that was not awaited, as a text of one fixed form, which is refused there.
 
     Raises:
         NotJsonError: The value, or a part of it, has no JSON form.
         TooLargeError: It is larger than ``limit``.
     """
-    crossing = _Crossing(limit)
+    crossing = _Crossing(limit, outward=outward)
     return crossing.take(value, 0), limit - crossing.left
 
 
 class _Crossing:
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, *, outward: bool) -> None:
         self._limit = limit
+        self._outward = outward
         self.left = limit
 
     def take(self, value: Any, depth: int) -> Json:
@@ -120,10 +124,8 @@ class _Crossing:
 
     def _text(self, text: str) -> str:
         plain = self._plain(text)
-        if plain.startswith("<") and len(plain) < _HANDLE_CHARS:
-            handle = _HANDLE.fullmatch(plain)
-            if handle is not None:
-                raise NotJsonError(*_handle(handle))
+        if self._outward and plain.startswith(("<", "dict_")):
+            _check_handle(plain)
         return plain
 
     def _plain(self, text: str) -> str:
@@ -142,6 +144,14 @@ class _Crossing:
         self.left -= count
         if self.left < 0:
             raise TooLargeError(f"larger than {self._limit:,} bytes")
+
+
+def _check_handle(text: str) -> None:
+    if text.startswith("dict_"):
+        if _VIEW.fullmatch(text) is not None:
+            raise NotJsonError("a view of a dict", "make it a list: list(values.keys())")
+    elif len(text) < _HANDLE_CHARS and (handle := _HANDLE.fullmatch(text)) is not None:
+        raise NotJsonError(*_handle(handle))
 
 
 def _check_depth(depth: int) -> None:

@@ -3,19 +3,19 @@
 Every call of the program is answered with a future at once and posted to the desk, so calls overlap and
 are made in the order in which the program made them. When the program cannot go on, it is given the
 answers that have come. Nothing here touches the event loop but ``Desk.post``.
+
+The sandbox has no clock, files or environment of its own: what a program asks of the system comes here
+as well, and is refused, but for sleeping, which the host does for it.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Mapping
-from dataclasses import dataclass
-from queue import SimpleQueue
+import math
+import time
+from queue import Empty
 from typing import Any, Final, Literal
-from uuid import UUID
 
 from pydantic_monty import (
-    ClassInstance,
     ExternalSettledResult,
     FunctionSnapshot,
     FutureSnapshot,
@@ -26,14 +26,19 @@ from pydantic_monty import (
 )
 
 from toolfabric.kernels.crossing import NotJsonError, TooLargeError, cross
-from toolfabric.kernels.desk import Answer, Call, Desk, Nap, Printed
-from toolfabric.kernels.names import GuestError, Namespace, read_call
-from toolfabric.kernels.prelude import HOST_WORKFLOW
-from toolfabric.protocols import FaultKind, Limits, ProgramFault
+from toolfabric.kernels.desk import Answer, Call, Nap, Printed
+from toolfabric.kernels.holders import Holders
+from toolfabric.kernels.names import GuestError, read_call
+from toolfabric.kernels.places import Places
+from toolfabric.kernels.runs import Ended, Left, Run
+from toolfabric.protocols import FaultKind, ProgramFault
 
-__all__ = ["Breach", "Drive", "Ended"]
+__all__ = ["Breach", "Drive"]
 
-_SLEEP: Final = "system.async_sleep"
+_LONGEST_WAIT: Final = 3_600.0
+_NO_CLOCK: Final = "the sandbox has no clock: pass the time in as a payload, or ask a tool"
+_NO_ENVIRONMENT: Final = "the sandbox has no environment: pass values in as payloads"
+_NO_FILES: Final = "the sandbox has no files: read and write with the tools of a provider, such as pi.read"
 
 
 class Breach(Exception):  # noqa: N818 -- not an error of ours: the program went past a limit
@@ -41,201 +46,196 @@ class Breach(Exception):  # noqa: N818 -- not an error of ours: the program went
 
     def __init__(self, kind: FaultKind, message: str, hint: str | None = None) -> None:
         super().__init__(kind, message, hint)
-        self.fault = ProgramFault(kind=kind, message=message, hint=hint)
-
-
-class Ended(Exception):  # noqa: N818 -- as above
-    """The run was ended from outside while the program waited."""
-
-
-@dataclass(frozen=True, slots=True)
-class Action:
-    """What the program holds when it holds a namespace or an action."""
-
-    ref: str
-
-    def __repr__(self) -> str:
-        return f"<action {self.ref}>"
+        self.kind = kind
+        self.message = message
+        self.hint = hint
 
 
 class Drive:
-    """Drives one program. ``answers`` carries ends of calls, and ``None`` for "end the run"."""
+    """Drives one program; ``place`` is where it last was, in its own lines."""
 
-    def __init__(
-        self,
-        desk: Desk,
-        answers: SimpleQueue[Answer | None],
-        *,
-        names: Mapping[str, Namespace],
-        limits: Limits,
-    ) -> None:
-        self._desk = desk
-        self._answers = answers
-        self._names = names
-        self._limits = limits
-        self._numbers = itertools.count(1)
-        self._instances: dict[str, ClassInstance] = {}
-        self._refs: dict[UUID, str] = {}
-        self._nodes: dict[str, Namespace] = {}
-        self._ready: dict[int, Answer] = {}
-        self._waiting: set[int] = set()
+    def __init__(self, run: Run, places: Places) -> None:
+        self._run = run
+        self._places = places
+        self._holders = Holders(run.names)
+        self._ready: dict[int, tuple[ExternalSettledResult, int]] = {}
+        self._held_bytes = 0
+        self._in_flight: set[int] = set()
+        self._made = 0
         self._printed = 0
         self.breach: Breach | None = None
+        self.waits = False
 
-    def run(self, session: MontySession, code: str, payloads: Mapping[str, str], *, checked: bool) -> Any:
-        """Run a program in a session that has read the prelude, and give its value.
+    def feed(self, session: MontySession, code: str, *, checked: bool, inputs: dict[str, Any]) -> Any:
+        """Run one text in the session and give its value.
 
         Raises:
             Breach: It went past a limit that is counted here.
-            Ended: The run was ended from outside.
+            Ended: The run was ended from outside while the program waited.
             pydantic_monty.MontyError: The program failed, or the sandbox did.
         """
         snapshot: SyncSnapshot = session.feed_start(
-            code,
-            inputs={"payloads": dict(payloads)},
-            print_callback=self._print,
-            skip_type_check=checked,
+            code, inputs=inputs, print_callback=self._print, skip_type_check=checked
         )
         while not isinstance(snapshot, MontyComplete):
-            if self.breach is not None:
-                raise self.breach
             snapshot = self._step(snapshot)
         if self.breach is not None:
             raise self.breach
         return snapshot.output
 
+    def fault(self, kind: FaultKind, message: str, hint: str | None = None) -> ProgramFault:
+        """A fault where the program last was."""
+        line, column = self._places.last()
+        return ProgramFault(kind=kind, message=message, line=line, column=column, hint=hint)
+
     def _step(self, snapshot: SyncSnapshot) -> SyncSnapshot:
         match snapshot:
+            case FunctionSnapshot():
+                self._places.at(snapshot.position)
+                return self._system(snapshot) if snapshot.is_os_function else self._call(snapshot)
             case NameLookupSnapshot():
                 return self._look_up(snapshot)
-            case FunctionSnapshot():
-                return self._call(snapshot)
             case FutureSnapshot():
+                self._places.at(snapshot.position)
                 return snapshot.resume(self._settled(snapshot.pending_call_ids))
             case MontyComplete():
                 return snapshot
 
-    # --- names -----------------------------------------------------------------------------------
-
     def _look_up(self, snapshot: NameLookupSnapshot) -> SyncSnapshot:
         name, holder = snapshot.variable_name, snapshot.object_id
-        if holder is not None:
-            ref = self._member(self._refs[holder], name)
-            return snapshot.resume() if ref is None else snapshot.resume(value=self._instance(ref))
-        if name == HOST_WORKFLOW:
-            return snapshot.resume(value=self._instance("workflow"))
-        if name in self._names:
-            node = self._names[name]
-            self._nodes[node.path] = node
-            return snapshot.resume(value=self._instance(node.path))
-        return snapshot.resume()
-
-    def _member(self, ref: str, name: str) -> str | None:
-        """The ref of an attribute; one that no action has goes to the registry, which records it."""
-        node = self._nodes.get(ref) or self._names.get(ref)
-        if node is None:
-            return f"{ref}.{name}"
-        member = node.members.get(name)
-        if member is not None:
-            self._nodes[member.path] = member
-            return member.path
-        return None if node.is_fixed else f"{ref}.{name}"
-
-    def _instance(self, ref: str) -> ClassInstance:
-        made = self._instances.get(ref)
-        if made is None:
-            made = ClassInstance(Action(ref), lazy_attrs="all", allowed_methods="all")
-            self._instances[ref] = made
-            self._refs[made.id] = ref
-        return made
+        found = self._holders.name(name) if holder is None else self._holders.attribute(holder, name)
+        return snapshot.resume() if found is None else snapshot.resume(value=found)
 
     # --- calls -----------------------------------------------------------------------------------
 
     def _call(self, snapshot: FunctionSnapshot) -> SyncSnapshot:
-        if snapshot.is_os_function:
-            return self._system(snapshot)
+        limits, ref = self._run.limits, "a call"
         try:
-            ref = self._called(snapshot)
-            args, _size = cross(
-                read_call(ref, snapshot.args, snapshot.kwargs), limit=self._limits.value_bytes
-            )
+            ref = self._holders.called(snapshot.object_id, str(snapshot.function_name))
+            given = read_call(ref, snapshot.args, snapshot.kwargs)
+            args, _size = cross(given, limit=limits.value_bytes)
         except GuestError as error:
-            return snapshot.resume({"exc_type": _exception(error.kind), "message": error.message})
+            return _refuse(snapshot, error.kind, error.message)
         except NotJsonError as error:
-            return snapshot.resume({"exc_type": "TypeError", "message": f"{error}; {error.hint}"})
+            return _refuse(snapshot, "TypeError", f"{error}; {error.hint}")
         except TooLargeError as error:
-            raise Breach(FaultKind.VALUE, f"the arguments of a call are {error}") from error
-        number = next(self._numbers)
-        if number > self._limits.calls:
-            raise Breach(FaultKind.CALLS, f"it made more than {self._limits.calls:,} calls")
-        while len(self._waiting) >= self._limits.calls_in_flight:
-            self._take()
-        self._waiting.add(snapshot.call_id)
-        self._desk.post(Call(snapshot.call_id, ref, args))
+            raise Breach(FaultKind.VALUE, f"the arguments of {ref} are {error}") from error
+        self._issue(snapshot.call_id)
+        self._run.left[snapshot.call_id] = Left(ref, self._places.mark)
+        self._run.desk.post(Call(snapshot.call_id, ref, args))
         return snapshot.resume({"future": ...})
 
-    def _called(self, snapshot: FunctionSnapshot) -> str:
-        holder = snapshot.object_id
-        if holder is None or holder not in self._refs:
-            raise GuestError("NameError", f"name {str(snapshot.function_name)!r} is not defined")
-        ref = self._refs[holder]
-        name = str(snapshot.function_name)
-        if name == "__call__":
-            return ref
-        member = self._member(ref, name)
-        if member is None:
-            there = ", ".join(self._nodes[ref].members if ref in self._nodes else self._names[ref].members)
-            raise GuestError("AttributeError", f"{ref} has no {name}; there are: {there}")
-        return member
+    def _issue(self, number: int) -> None:
+        """Count one more thing that the host does, and wait until there is room for it."""
+        limits = self._run.limits
+        self._made += 1
+        if self._made > limits.calls:
+            raise Breach(FaultKind.CALLS, f"it made more than {limits.calls:,} calls")
+        while len(self._in_flight) >= limits.calls_in_flight:
+            self._take()
+        self._in_flight.add(number)
 
     def _system(self, snapshot: FunctionSnapshot) -> SyncSnapshot:
-        if snapshot.function_name != _SLEEP:
-            return snapshot.resume_not_handled()
-        seconds = snapshot.args[0] if snapshot.args else 0
-        self._waiting.add(snapshot.call_id)
-        self._desk.post(Nap(snapshot.call_id, float(max(seconds, 0))))
-        return snapshot.resume({"future": ...})
+        name = str(snapshot.function_name)
+        match name.partition(".")[0], name:
+            case "import" | "import_stubs", _:
+                return snapshot.resume_not_handled()
+            case _, "asyncio.sleep":
+                self._issue(snapshot.call_id)
+                self._run.desk.post(Nap(snapshot.call_id, _seconds(snapshot)))
+                return snapshot.resume({"future": ...})
+            case _, "time.sleep":
+                self._pause(_seconds(snapshot))
+                return snapshot.resume({"return_value": None})
+            case "datetime" | "date" | "time", _:
+                return _refuse(snapshot, "PermissionError", _NO_CLOCK)
+            case _, "os.getenv" | "os.environ":
+                return _refuse(snapshot, "PermissionError", _NO_ENVIRONMENT)
+            case _:
+                return _refuse(snapshot, "PermissionError", _NO_FILES)
 
     # --- answers ---------------------------------------------------------------------------------
 
     def _settled(self, pending: list[int]) -> dict[int, ExternalSettledResult]:
         """The answers for what the program waits for, as soon as there is one."""
-        while True:
-            while not self._answers.empty():
-                self._take()
-            ready = [number for number in pending if number in self._ready]
-            if ready:
-                return {number: _result(self._ready.pop(number)) for number in ready}
+        self.waits = True
+        wanted = set(pending)
+        while not self._run.answers.empty():
             self._take()
+        while wanted.isdisjoint(self._ready):
+            self._take()
+        self.waits = False
+        found = [number for number in pending if number in self._ready]
+        given: dict[int, ExternalSettledResult] = {}
+        for number in found:
+            given[number], size = self._ready.pop(number)
+            self._held_bytes -= size
+            self._run.left.pop(number, None)
+        return given
 
-    def _take(self) -> None:
-        answer = self._answers.get()
+    def _pause(self, seconds: float) -> None:
+        """Sleep for the program, taking what comes meanwhile; the end of the run ends it."""
+        self.waits = True
+        until = time.monotonic() + seconds
+        while (rest := until - time.monotonic()) > 0:
+            self._take(within=min(rest, _LONGEST_WAIT))
+        self.waits = False
+
+    def _take(self, within: float | None = None) -> None:
+        try:
+            answer = self._run.answers.get(timeout=within)
+        except Empty:
+            return
         if answer is None:
             raise Ended
-        self._waiting.discard(answer.number)
-        self._ready[answer.number] = answer
+        self._in_flight.discard(answer.number)
+        result, size = self._inward(answer)
+        self._ready[answer.number] = result, size
+        self._held_bytes += size
+        if self._held_bytes > self._run.limits.memory_bytes:
+            raise Breach(
+                FaultKind.MEMORY, "the answers that it has not taken need more memory than it may use"
+            )
+
+    def _inward(self, answer: Answer) -> tuple[ExternalSettledResult, int]:
+        if answer.failure is not None:
+            return _error(answer.failure.kind, answer.failure.message), len(answer.failure.message)
+        try:
+            value, size = cross(answer.value, limit=self._run.limits.value_bytes, outward=False)
+        except NotJsonError:
+            return _error("RuntimeError", "the host's answer is not JSON"), 0
+        except TooLargeError as error:
+            left = self._run.left.get(answer.number)
+            ref = "a call" if left is None else left.ref
+            raise Breach(
+                FaultKind.VALUE, f"the answer of {ref} is {error}", "ask for less at once"
+            ) from error
+        return {"return_value": value}, size
 
     # --- printing --------------------------------------------------------------------------------
 
     def _print(self, _stream: Literal["stdout", "stderr"], text: str) -> None:
         if self.breach is not None:
             return
+        limit = self._run.limits.output_chars
+        room = limit - self._printed
         self._printed += len(text)
-        if self._printed > self._limits.output_chars:
-            self.breach = Breach(
-                FaultKind.OUTPUT, f"it printed more than {self._limits.output_chars:,} characters"
-            )
-            raise self.breach
-        self._desk.post(Printed(text))
+        self._run.desk.post(Printed(text[:room]))
+        if self._printed > limit:
+            self.breach = Breach(FaultKind.OUTPUT, f"it printed more than {limit:,} characters", "print less")
+            # An error raised here would be told only once the program has ended, which it may never.
+            self._run.stop(FaultKind.OUTPUT)
 
 
-def _result(answer: Answer) -> ExternalSettledResult:
-    failure = answer.failure
-    if failure is None:
-        return {"return_value": answer.value}
-    return {"exc_type": _exception(failure.kind), "message": failure.message}
+def _seconds(snapshot: FunctionSnapshot) -> float:
+    given = snapshot.args[0] if snapshot.args else 0.0
+    return float(given) if isinstance(given, int | float) and math.isfinite(given) and given > 0 else 0.0
 
 
-def _exception(kind: str) -> Any:
-    """The name of a builtin exception, of those that ``names`` and ``desk`` use."""
-    return kind
+def _refuse(snapshot: FunctionSnapshot, kind: str, message: str) -> SyncSnapshot:
+    return snapshot.resume(_error(kind, message))
+
+
+def _error(kind: Any, message: str) -> ExternalSettledResult:
+    """An exception for the program; ``kind`` is one of the builtin names that ``desk`` and ``names`` use."""
+    return {"exc_type": kind, "message": message}

@@ -1,65 +1,85 @@
-"""Guest code that every Python program finds defined: ``workflow`` with its two helpers.
+"""Guest code that some programs need: ``workflow.parallel`` and ``pipeline``, and a ``map`` that can wait.
 
 ``parallel`` and ``pipeline`` take coroutines and functions, which cannot leave the sandbox, so they run
-inside and only announce themselves over the bridge. The text is fixed; nothing of a program or a schema
-is ever put into it.
+inside and only announce themselves over the bridge. The sandbox's own ``map`` cannot call a tool from its
+function. The text is fixed; nothing of a program or a schema is ever put into it.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
-__all__ = ["HOST_WORKFLOW", "PRELUDE"]
+__all__ = ["prelude_for"]
 
-HOST_WORKFLOW: Final = "fabric_host_workflow"
-"""The name under which the prelude reaches the host's side of ``workflow``."""
+_MENTIONS_WORKFLOW: Final = re.compile(r"\bworkflow\b")
+_MENTIONS_MAP: Final = re.compile(r"\bmap\b")
 
-PRELUDE: Final = f"""
-import asyncio as _fabric_asyncio
+_WORKFLOW: Final = """
+def _fabric_workflow(workflow):
+    import asyncio
+    announce_parallel = workflow.parallel
+    announce_pipeline = workflow.pipeline
 
-def _fabric_started(_fabric_one):
-    if repr(_fabric_one)[:9] == "<function":
-        return _fabric_one()
-    return _fabric_one
+    def is_value(task):
+        return task is None or isinstance(task, (str, bytes, int, float, list, dict, tuple, set))
 
-async def _fabric_settled(_fabric_one):
-    try:
-        return {{"ok": True, "value": await _fabric_started(_fabric_one)}}
-    except Exception as _fabric_error:
-        return {{"ok": False, "error": str(_fabric_error)}}
+    async def awaited(value):
+        if type(value).__name__ == "coroutine":
+            return await value
+        return value
 
-async def _fabric_stages(_fabric_item, _fabric_steps):
-    for _fabric_step in _fabric_steps:
-        _fabric_item = await _fabric_step(_fabric_item)
-    return _fabric_item
+    async def started(task):
+        if is_value(task) or type(task).__name__ == "coroutine":
+            return await awaited(task)
+        return await awaited(task())
 
-class _FabricWorkflow:
-    async def phase(self, *given, **named):
-        return await {HOST_WORKFLOW}.phase(*given, **named)
+    async def staged(item, stages):
+        for stage in stages:
+            item = await awaited(stage(item))
+        return item
 
-    async def item(self, *given, **named):
-        return await {HOST_WORKFLOW}.item(*given, **named)
+    async def settled(run):
+        try:
+            return {"ok": True, "value": await run}
+        except Exception as error:
+            return {"ok": False, "error": type(error).__name__ + ": " + str(error)}
 
-    async def event(self, *given, **named):
-        return await {HOST_WORKFLOW}.event(*given, **named)
-
-    async def progress(self, *given, **named):
-        return await {HOST_WORKFLOW}.progress(*given, **named)
-
-    async def parallel(self, items, settle=False):
-        ready = list(items)
-        await {HOST_WORKFLOW}.parallel(count=len(ready))
+    async def gathered(runs, settle):
         if settle:
-            return await _fabric_asyncio.gather(*[_fabric_settled(one) for one in ready])
-        return await _fabric_asyncio.gather(*[_fabric_started(one) for one in ready])
+            runs = [settled(run) for run in runs]
+        return await asyncio.gather(*runs)
 
-    async def pipeline(self, items, *steps, settle=False):
-        ready = list(items)
-        await {HOST_WORKFLOW}.pipeline(count=len(ready))
-        runs = [_fabric_stages(one, steps) for one in ready]
-        if settle:
-            runs = [_fabric_settled(one) for one in runs]
-        return await _fabric_asyncio.gather(*runs)
+    async def parallel(tasks, *more, settle=False):
+        tasks = [tasks, *more] if more else list(tasks)
+        announce_parallel(count=len(tasks))
+        return await gathered([started(task) for task in tasks], settle)
 
-workflow = _FabricWorkflow()
+    async def pipeline(items, *stages, settle=False):
+        items = list(items)
+        announce_pipeline(count=len(items))
+        return await gathered([staged(item, stages) for item in items], settle)
+
+    workflow.parallel = parallel
+    workflow.pipeline = pipeline
+    return workflow
+
+workflow = _fabric_workflow(workflow)
 """
+
+_MAP: Final = """
+def map(function, *iterables):
+    return iter([function(*values) for values in zip(*iterables)])
+"""
+
+
+def prelude_for(code: str) -> str:
+    """The guest code that a program needs before it; empty if it needs none.
+
+    It looks at the words of the text alone: a word too many costs one short turn.
+    """
+    parts = (
+        _WORKFLOW if _MENTIONS_WORKFLOW.search(code) else "",
+        _MAP if _MENTIONS_MAP.search(code) else "",
+    )
+    return "".join(parts)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 
@@ -15,31 +15,86 @@ from toolfabric.kernels.names import Namespace
 from toolfabric.kernels.survey import Survey
 from toolfabric.protocols import FaultKind, Limits, Program
 
-__all__ = ["Run"]
+__all__ = ["Ended", "Left", "Run"]
 
 
-@dataclass(slots=True)
+class Ended(Exception):  # noqa: N818 -- not an error of ours: somebody ended the run
+    """The run was ended from outside."""
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A call that the program made and has not taken the answer of; ``mark`` is for ``Places``."""
+
+    ref: str
+    mark: int | None
+
+
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class Run:
     """What both sides know of one run. ``stopped`` says why it was ended from outside."""
 
     program: Program
     limits: Limits
     names: Mapping[str, Namespace]
-    seen: Survey | None
     desk: Desk
     answers: SimpleQueue[Answer | None]
-    # Protects ``pid`` and ``stopped``, so that no process is killed that is not this run's any more.
+    seen: Survey | None = None
+    left: dict[int, Left] = field(default_factory=dict[int, Left])
+    # Protects ``stopped`` and ``_kill``, so that no process is killed that is not this run's any more.
     lock: threading.Lock = field(default_factory=threading.Lock)
-    pid: int | None = None
     stopped: FaultKind | None = None
+    _kill: _Worker | None = None
+
+    @contextmanager
+    def holding(self, pid: int | None) -> Generator[None]:
+        """While a worker process computes for this run.
+
+        Raises:
+            Ended: The run was ended before.
+        """
+        worker = None if pid is None else _Worker(pid)
+        try:
+            with self.lock:
+                if self.stopped is not None:
+                    raise Ended
+                self._kill = worker
+            yield
+        finally:
+            with self.lock:
+                self._kill = None
+            if worker is not None:
+                worker.release()
 
     def stop(self, reason: FaultKind) -> None:
-        """End the run from the loop's side: wake its thread, and kill the worker that computes for it."""
+        """End the run from any thread: wake its own thread, and kill the worker that computes for it."""
         with self.lock:
             if self.stopped is None:
                 self.stopped = reason
-            if self.pid is not None:
-                with suppress(ProcessLookupError):
-                    os.kill(self.pid, signal.SIGKILL)
-                self.pid = None
+            worker, self._kill = self._kill, None
+            if worker is not None:
+                worker.kill()
         self.answers.put(None)
+
+
+class _Worker:
+    """A process to kill: by a descriptor where the system has them, as a number may be given out again."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._descriptor: int | None = None
+        if hasattr(os, "pidfd_open"):
+            with suppress(OSError):
+                self._descriptor = os.pidfd_open(pid)
+
+    def kill(self) -> None:
+        with suppress(ProcessLookupError):
+            if self._descriptor is None:
+                os.kill(self._pid, signal.SIGKILL)
+            else:
+                signal.pidfd_send_signal(self._descriptor, signal.SIGKILL)
+
+    def release(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None

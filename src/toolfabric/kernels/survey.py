@@ -32,7 +32,8 @@ class Survey:
     ``faults`` are constructs that cannot work; ``notes`` are remarks. ``bound`` are the names that the
     program binds anywhere, ``shared`` those that a function rebinds from outside (``global``,
     ``nonlocal``). ``caught`` gives, for a line, the names of the exceptions that a ``try`` around it
-    catches. ``calls`` are calls by their position (line and column, from 1).
+    catches. ``calls`` are calls by their position (line and column, from 1), ``imports`` the lines of the
+    imports that always run.
     """
 
     faults: list[ProgramFault] = field(default_factory=list[ProgramFault])
@@ -44,6 +45,7 @@ class Survey:
     tries: list[tuple[int, int, frozenset[str]]] = field(
         default_factory=list[tuple[int, int, frozenset[str]]]
     )
+    imports: frozenset[int] = frozenset()
     calls: dict[tuple[int, int], ast.Call] = field(default_factory=dict[tuple[int, int], ast.Call])
 
     def catches(self, line: int, *names: str) -> bool:
@@ -94,6 +96,9 @@ class _Reader:
         self._seen.tries = [found for node in nodes if (found := _try_range(node)) is not None]
         methods = {id(item) for node in nodes if isinstance(node, ast.ClassDef) for item in node.body}
         always = {id(node) for node in tree.body}
+        self._seen.imports = frozenset(
+            node.lineno for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)
+        )
         for node in nodes:
             self._constructs(node, in_class=id(node) in methods)
             self._imports(node, always=id(node) in always)

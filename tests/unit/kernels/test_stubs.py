@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolfabric.kernels.names import name_tree
-from toolfabric.kernels.stubs import method_parameters, stub_text, type_of
+from toolfabric.kernels.stubs import method_parameters, stub_for, type_of
 from toolfabric.protocols import ActionDeclaration
 
 HOSTILE = st.text(alphabet="\"'\\\n\r#:()[]{}=,.*abc \t\x00é", max_size=20)
@@ -18,7 +18,7 @@ HOSTILE = st.text(alphabet="\"'\\\n\r#:()[]{}=,.*abc \t\x00é", max_size=20)
 
 def stub(schema: Any, *, code: str = "pi run") -> str:
     names = name_tree([ActionDeclaration(ref="pi.run", description='"""\nimport os', input_schema=schema)])
-    return stub_text(names, code=code, bound=frozenset())
+    return stub_for(names, code=code, bound=frozenset()).text
 
 
 @given(
@@ -32,8 +32,12 @@ def stub(schema: Any, *, code: str = "pi run") -> str:
 )
 def test_a_stub_is_always_declarations_alone(properties: Any) -> None:
     text = stub({"type": "object", "properties": properties, "required": list(properties)})
-    for node in ast.walk(ast.parse(text)):
-        assert not isinstance(node, ast.Call | ast.Import | ast.Lambda | ast.Assign)
+    head, _blank, rest = text.partition("\n\n")
+    assert head.splitlines()[1:] == [
+        f"_{kind} = {kind}" for kind in ("str", "int", "float", "bool", "dict", "list", "tuple")
+    ]
+    for node in ast.walk(ast.parse(rest)):
+        assert not isinstance(node, ast.Call | ast.Import | ast.ImportFrom | ast.Lambda | ast.Assign)
     assert "import os" not in text
 
 
@@ -44,7 +48,7 @@ def test_required_and_optional_parameters_are_told_apart() -> None:
         "required": ["path"],
         "properties": {"path": {"type": "string"}, "limit": {"type": "integer"}},
     }
-    assert method_parameters(schema) == "_self, _given: Any = ..., /, *, path: str, limit: int = ..."
+    assert method_parameters(schema) == "_self, _given: _Any = ..., /, *, path: _str, limit: _int = ..."
 
 
 UNREADABLE: list[Any] = [
