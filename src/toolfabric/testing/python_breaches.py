@@ -209,12 +209,35 @@ _ESCAPES: Final[tuple[tuple[str, str], ...]] = (
         "a class that lies about itself",
         'class C:\n    def __repr__(self):\n        return "<function x>"\nreturn await workflow.parallel([C()])',
     ),
+    ("action made by its class", 'return await type(pi)().read(path="x")'),
+    ("action of the class", 'return type(pi).read and "ESCAPED"'),
+    ("attribute with a dot", 'return await getattr(pi, "read.__globals__")()'),
+    ("attribute with a null", 'return await getattr(pi, "read\\x00")()'),
+    ("action's own attributes", 'f = pi.read\nf.ref = "os.system"\nreturn await f(command="id")'),
+    ("helper's globals", 'return workflow.parallel.__globals__ and "ESCAPED"'),
+    ("helper replaced", 'workflow.parallel = lambda *a: "its own"\nreturn workflow.parallel([1])'),
+    ("announce with a wrong shape", 'return await workflow.phase({"name": {"a": [1]}, "b": 2})'),
+    ("locals", 'return str(locals()["pi"].__class__.__mro__) and "ESCAPED"'),
+    ("clock", 'import datetime\nreturn str(datetime.datetime.now()) and "ESCAPED"'),
+    ("monotonic clock", 'import time\nreturn time.monotonic() and "ESCAPED"'),
+    ("system randomness", 'import os\nreturn os.urandom(8).hex() and "ESCAPED"'),
     ("a name with a null", 'return await tools.call("pi.read\\x00", {})'),
     ("escape codes in print", 'print("\\x1b]0;owned\\x07")\nreturn "ok"'),
 )
 
-PYTHON_ESCAPES: Final[tuple[Case, ...]] = tuple(
-    Case(name=name, kind="escape", code=code, limits=Limits(timeout_ms=2_000), payloads=(("k", "v"),))
-    for name, code in _ESCAPES
+
+def _hidden(code: str) -> str:
+    """The same attempt in a text that no look ahead and no type check reads before it runs."""
+    body = "".join(f"    {line}\n" for line in code.splitlines())
+    return f"exec({'async def attempt():' + chr(10) + body!r})\nreturn await attempt()"
+
+
+def _escape(name: str, code: str) -> Case:
+    return Case(name=name, kind="escape", code=code, limits=Limits(timeout_ms=1_000), payloads=(("k", "v"),))
+
+
+PYTHON_ESCAPES: Final[tuple[Case, ...]] = (
+    *(_escape(name, code) for name, code in _ESCAPES),
+    *(_escape(f"{name}, hidden", _hidden(code)) for name, code in _ESCAPES),
 )
-"""Every attempt to escape."""
+"""Every attempt to escape, as it is and once more where only the sandbox itself can stop it."""
