@@ -58,6 +58,11 @@ _CERTAIN_OWNER: Final = re.compile(
     r"\w+(?:Error|Exception)`)|^Module `"
 )
 _GENERIC: Final = re.compile(r"(list|dict|set|tuple)\[")
+_HELD: Final = re.compile(
+    r"^Invalid subscript assignment .* on object of type `(?:dict|defaultdict|OrderedDict|Counter)\["
+    r"|^Invalid subscript assignment with key of type `(?!str\b|Literal\[\").* on object of type `list\["
+    r"|bound method `(?:list|dict|set|deque|defaultdict|OrderedDict|Counter|Mutable\w+)\."
+)
 _NOT_AWAITED: Final = "the call is not awaited: write value = await … before its result is used"
 _MESSAGE_CHARS: Final = 400
 
@@ -224,9 +229,10 @@ def _is_doubtful(message: str) -> bool:
     """Whether what was found may be of another type when the program runs.
 
     A union may be narrowed by what the checker does not follow, and ``None`` is where variables and
-    fields begin. Containers that differ only in what they hold behave alike.
+    fields begin. Containers that differ only in what they hold behave alike, and take whatever they
+    are given: what the checker knows of their content is only what they began with.
     """
-    if "in union" in message:
+    if "in union" in message or _HELD.search(message):
         return True
     found = list(_found_types(message))
     if any(" | " in one or one in {"None", "Unknown"} for one in found):
