@@ -11,6 +11,7 @@ as well, and is refused, but for sleeping, which the host does for it.
 from __future__ import annotations
 
 import math
+import re
 import time
 from queue import Empty
 from typing import Any, Final, Literal
@@ -35,7 +36,13 @@ from toolfabric.protocols import FaultKind, ProgramFault
 
 __all__ = ["Breach", "Drive"]
 
+_BY_PRELUDE: Final = "workflow"
+"""The prelude binds this name itself, together with what cannot leave the sandbox."""
+
+_WORD: Final = re.compile(r"\w+")
 _LONGEST_WAIT: Final = 3_600.0
+_LOOK_SECONDS: Final = 0.5
+"""How often a program that waits is looked after: its worker may have been killed meanwhile."""
 _NO_CLOCK: Final = "the sandbox has no clock: pass the time in as a payload, or ask a tool"
 _NO_ENVIRONMENT: Final = "the sandbox has no environment: pass values in as payloads"
 _NO_FILES: Final = "the sandbox has no files: read and write with the tools of a provider, such as pi.read"
@@ -82,6 +89,15 @@ class Drive:
         if self.breach is not None:
             raise self.breach
         return snapshot.output
+
+    def named_in(self, code: str) -> dict[str, Any]:
+        """The namespaces that a text mentions, to be bound before it runs.
+
+        The sandbox asks for other names when they are used, but not inside the callback of a builtin.
+        """
+        words = set(_WORD.findall(code))
+        found = ((name, self._holders.name(name)) for name in self._run.names if name in words)
+        return {name: held for name, held in found if held is not None and name != _BY_PRELUDE}
 
     def fault(self, kind: FaultKind, message: str, hint: str | None = None) -> ProgramFault:
         """A fault where the program last was."""
@@ -183,8 +199,10 @@ class Drive:
 
     def _take(self, within: float | None = None) -> None:
         try:
-            answer = self._run.answers.get(timeout=within)
+            answer = self._run.answers.get(timeout=_LOOK_SECONDS if within is None else within)
         except Empty:
+            if within is None and self._run.is_orphaned():
+                raise Ended from None
             return
         if answer is None:
             raise Ended

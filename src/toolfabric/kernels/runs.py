@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import threading
 from collections.abc import Generator, Mapping
@@ -66,6 +67,11 @@ class Run:
             if worker is not None:
                 worker.release()
 
+    def is_orphaned(self) -> bool:
+        """Whether the worker that computes for this run is known to have ended."""
+        with self.lock:
+            return self._kill is not None and self._kill.is_gone()
+
     def stop(self, reason: FaultKind) -> None:
         """End the run from any thread: wake its own thread, and kill the worker that computes for it."""
         with self.lock:
@@ -93,6 +99,12 @@ class _Worker:
                 os.kill(self._pid, signal.SIGKILL)
             else:
                 signal.pidfd_send_signal(self._descriptor, signal.SIGKILL)
+
+    def is_gone(self) -> bool:
+        if self._descriptor is None:
+            return False
+        ready, _writable, _failed = select.select([self._descriptor], [], [], 0)
+        return bool(ready)
 
     def release(self) -> None:
         if self._descriptor is not None:

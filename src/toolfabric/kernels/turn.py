@@ -115,7 +115,7 @@ class _Turn:
         program = self._run.program
         if self._prelude:
             self._drive.feed(session, self._prelude, checked=True, inputs={})
-        inputs = {"payloads": _payloads(program.payloads)}
+        inputs = self._drive.named_in(program.code) | {"payloads": _payloads(program.payloads)}
         key = (program.code, stub.text, program.strict_arguments)
         known = self._memory.checked.notes(key)
         if known is None and len(program.code) <= MAX_SURVEYED_CHARS:
