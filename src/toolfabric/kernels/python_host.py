@@ -165,7 +165,7 @@ async def _with_left_calls(run: Run, outcome: KernelOutcome, deadline: float) ->
     seconds = run.limits.timeout_ms / 1_000
     fault = ProgramFault(
         kind=FaultKind.TIME,
-        message=f"it had ended, but calls that it never awaited had not after {seconds:g} seconds: {refs}",
+        message=f"it had ended, but calls that it never awaited had not after {seconds:g} s: {refs}",
         hint="write await before them",
     )
     return KernelOutcome(outcome=Outcome.TIMED_OUT, faults=(fault,), notes=outcome.notes)
@@ -174,7 +174,7 @@ async def _with_left_calls(run: Run, outcome: KernelOutcome, deadline: float) ->
 def _never_began(limits: Limits) -> KernelOutcome:
     fault = ProgramFault(
         kind=FaultKind.TIME,
-        message=f"no worker was free for {limits.timeout_ms / 1_000:g} seconds; the program did not begin",
+        message=f"no worker was free for {limits.timeout_ms / 1_000:g} s; the program did not begin",
     )
     return KernelOutcome(outcome=Outcome.TIMED_OUT, faults=(fault,))
 

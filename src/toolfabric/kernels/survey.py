@@ -119,7 +119,9 @@ class _Reader:
         # An exception is made only if the line is reached; everything else stops the sandbox's parser.
         told = self._seen.notes if key == "exception-arguments" else self._seen.faults
         told.append(
-            self._fault(node, FaultKind.SYNTAX, f"the sandbox has not {found.what}", f"write {found.instead}")
+            self._fault(
+                node, FaultKind.SYNTAX, f"the sandbox does not have {found.what}", f"write {found.instead}"
+            )
         )
 
     def _imports(self, node: ast.AST, *, always: bool) -> None:

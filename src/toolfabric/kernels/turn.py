@@ -176,7 +176,7 @@ class _Turn:
     def _timed_out(self) -> KernelOutcome:
         seconds = self._run.limits.timeout_ms / 1_000
         line, column = self._places.last()
-        fault = ProgramFault(kind=FaultKind.TIME, message=f"it was ended after {seconds:g} seconds")
+        fault = ProgramFault(kind=FaultKind.TIME, message=f"it was ended after {seconds:g} s")
         if self._drive.waits:
             fault = replace(fault, line=line, column=column, hint="it waited here")
         elif line is not None:
