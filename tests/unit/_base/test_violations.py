@@ -3,9 +3,24 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from toolfabric._base.validation import compile_schema
 from toolfabric.values import Json, JsonObject
+
+# Neither a word of the messages nor of a schema here.
+SECRETS = st.builds("MARK{}".format, st.text()) | st.integers(min_value=10**9) | st.just(987654.25)
+VALUES = st.recursive(
+    SECRETS | st.none() | st.booleans(),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["path", "limit", "mode", "kind", "q", "r", "u", "n"]), inner, max_size=4
+        )
+    ),
+    max_leaves=8,
+)
 
 CLOSED: JsonObject = {
     "type": "object",
@@ -162,3 +177,28 @@ def test_no_value_is_ever_told_and_no_key_or_schema_steers_a_terminal() -> None:
     assert "MARKER" not in text
     assert text.replace("\n", "").isprintable()
     assert len(text) < 1_200
+
+
+@given(VALUES)
+def test_whatever_the_value_no_sentence_repeats_a_part_of_it(value: Json) -> None:
+    others: list[JsonObject] = [{"type": "string", "pattern": "^$"}, {"maximum": 1}]
+    schemas = [CLOSED, TAGGED, OPTIONAL, BRANCH_B, *others]
+    text = "\n".join(line for schema in schemas for line in told(schema, value))
+    assert "MARK" not in text
+    for number in numbers(value):
+        assert str(number) not in text
+
+
+def numbers(value: Json) -> list[int | float]:
+    """Every number in a value; booleans are none."""
+    match value:
+        case bool():
+            return []
+        case int() | float():
+            return [value]
+        case list():
+            return [found for item in value for found in numbers(item)]
+        case dict():
+            return [found for item in value.values() for found in numbers(item)]
+        case _:
+            return []

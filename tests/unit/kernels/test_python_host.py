@@ -81,15 +81,19 @@ BUSY = {
 
 
 @pytest.mark.parametrize("code", BUSY.values(), ids=BUSY)
-async def test_cancelling_ends_the_run_and_leaves_nothing_behind(kernel: PythonKernel, code: str) -> None:
-    bridge = Telling()
+async def test_cancelling_ends_the_run_and_leaves_nothing_behind(code: str) -> None:
+    # With one worker, the next run shows that this one was ended; its own time would never end it.
+    kernel = PythonKernel(max_workers=1)
+    bridge, program = Telling(), Program(code=code, actions=ACTIONS)
+    endless = Limits(timeout_ms=3_600_000)
     async with asyncio.TaskGroup() as group:
-        task = group.create_task(run(kernel, code, bridge))
+        task = group.create_task(kernel.run(program, bridge, endless))
         await bridge.begun.wait()
         task.cancel()
     assert task.cancelled()
     assert bridge.running == 0
     assert (await run(kernel, "return 2")).value == 2
+    await kernel.close()
 
 
 async def test_a_call_that_ignores_its_cancellation_is_left_behind(kernel: PythonKernel) -> None:
