@@ -14,14 +14,23 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Final
 
 from toolfabric.errors import StorageError
 from toolfabric.protocols import FileOps
 
-__all__ = ["make_folders", "remove_file", "replace_file", "storage_errors", "sync_folder", "write_all"]
+__all__ = [
+    "make_folders",
+    "opened",
+    "remove_file",
+    "replace_file",
+    "replace_in",
+    "storage_errors",
+    "sync_folder",
+    "write_all",
+]
 
 _FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _CREATE_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -44,17 +53,39 @@ def replace_file(path: Path, data: bytes, *, files: FileOps, mode: int = 0o600, 
         StorageError: It could not be done. ``path`` has its old content, or its new content when only
             the sync after the rename failed; no temporary file is left.
     """
-    with storage_errors("replace", path), _opened(path.parent, _FOLDER_FLAGS, files) as folder:
-        name = f".fabric-{secrets.token_hex(8)}.tmp"
-        try:
-            _write_new(name, data, files=files, mode=mode, folder=folder, durable=durable)
-            files.replace(name, path.name, src_dir_fd=folder, dst_dir_fd=folder)
-        except BaseException:
-            with contextlib.suppress(OSError):  # the first error is the one to tell
-                files.unlink(name, dir_fd=folder)
-            raise
-        if durable:
-            files.fsync(folder)
+    with storage_errors("replace", path), opened(path.parent, _FOLDER_FLAGS, files) as folder:
+        replace_in(folder, path.name, data, files=files, mode=mode, durable=durable)
+
+
+def replace_in(
+    folder: int,
+    name: str,
+    data: bytes,
+    *,
+    files: FileOps,
+    mode: int | None,
+    durable: bool = True,
+    check: Callable[[], None] = lambda: None,
+) -> None:
+    """As ``replace_file``, in a folder that is held open by a descriptor that can be synced.
+
+    ``mode`` is ``None`` for the permission bits of any new file. ``check`` is called when all is ready;
+    what it raises leaves everything as it was.
+
+    Raises:
+        OSError: Of the call that failed; the promise is that of ``replace_file``.
+    """
+    temporary = f".fabric-{secrets.token_hex(8)}.tmp"
+    try:
+        _write_new(temporary, data, files=files, mode=mode, folder=folder, durable=durable)
+        check()
+        files.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        with contextlib.suppress(OSError):  # the first error is the one to tell
+            files.unlink(temporary, dir_fd=folder)
+        raise
+    if durable:
+        files.fsync(folder)
 
 
 def remove_file(path: Path, *, files: FileOps, durable: bool = True) -> bool:
@@ -65,7 +96,7 @@ def remove_file(path: Path, *, files: FileOps, durable: bool = True) -> bool:
     """
     with storage_errors("remove", path):
         try:
-            with _opened(path.parent, _FOLDER_FLAGS, files) as folder:
+            with opened(path.parent, _FOLDER_FLAGS, files) as folder:
                 files.unlink(path.name, dir_fd=folder)
                 if durable:
                     files.fsync(folder)
@@ -97,7 +128,7 @@ def sync_folder(path: Path, *, files: FileOps) -> None:
     Raises:
         StorageError: The system did not confirm it.
     """
-    with storage_errors("sync the folder", path), _opened(path, _FOLDER_FLAGS, files) as folder:
+    with storage_errors("sync the folder", path), opened(path, _FOLDER_FLAGS, files) as folder:
         files.fsync(folder)
 
 
@@ -133,18 +164,23 @@ def storage_errors(what: str, path: Path) -> Generator[None]:
         raise StorageError(msg) from error
 
 
-def _write_new(name: str, data: bytes, *, files: FileOps, mode: int, folder: int, durable: bool) -> None:
-    with _opened(name, _CREATE_FLAGS, files, mode=0o600, dir_fd=folder) as fd:
+def _write_new(
+    name: str, data: bytes, *, files: FileOps, mode: int | None, folder: int, durable: bool
+) -> None:
+    asked = 0o666 if mode is None else 0o600
+    with opened(name, _CREATE_FLAGS, files, mode=asked, dir_fd=folder) as fd:
         write_all(fd, data, files=files)
-        files.fchmod(fd, mode)
+        if mode is not None:
+            files.fchmod(fd, mode)
         if durable:
             files.fsync(fd)
 
 
 @contextlib.contextmanager
-def _opened(
+def opened(
     path: Path | str, flags: int, files: FileOps, *, mode: int = 0o600, dir_fd: int | None = None
 ) -> Generator[int]:
+    """Hold a descriptor; it is closed whatever happens, and the first error is the one that is raised."""
     fd = files.open(path, flags, mode, dir_fd=dir_fd)
     try:
         yield fd

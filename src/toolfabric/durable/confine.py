@@ -16,7 +16,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import stat
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -26,7 +25,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from toolfabric.durable.atomic import storage_errors, write_all
+from toolfabric.durable.atomic import opened, replace_in, storage_errors
 from toolfabric.durable.pathnames import DEPTH, folded, is_reserved, parse_path, refuse_path, shown
 from toolfabric.protocols import FileOps
 
@@ -40,7 +39,6 @@ _ROOT: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _LIST: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Without O_NONBLOCK, opening a FIFO that took a file's place would wait for a writer for ever.
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Links(StrEnum):
@@ -122,29 +120,11 @@ class Place:
             StorageError: It could not be done. The old content is there, or the new one when only the
                 sync after the rename failed; no temporary file is left.
         """
-        with storage_errors("write", Path(self.path)), self._held(files) as folder:
-            temporary = f".fabric-{secrets.token_hex(8)}.tmp"
-            try:
-                _write_new(temporary, data, files=files, mode=mode, folder=folder)
-                check()
-                files.replace(temporary, self.name, src_dir_fd=folder, dst_dir_fd=folder)
-            except BaseException:
-                with contextlib.suppress(OSError):  # the first error is the one to tell
-                    files.unlink(temporary, dir_fd=folder)
-                raise
-            files.fsync(folder)
-
-    @contextlib.contextmanager
-    def _held(self, files: FileOps) -> Generator[int]:
-        """The folder again, by its descriptor, in a form that can be synced."""
-        fd = files.open(".", _LIST, dir_fd=self.folder)
-        try:
-            yield fd
-        except BaseException:
-            with contextlib.suppress(OSError):  # the first error is the one to tell
-                files.close(fd)
-            raise
-        files.close(fd)
+        with (
+            storage_errors("write", Path(self.path)),
+            opened(".", _LIST, files, dir_fd=self.folder) as folder,  # in a form that can be synced
+        ):
+            replace_in(folder, self.name, data, files=files, mode=mode, check=check)
 
     def _found(self) -> os.stat_result:
         found = self.stat()
@@ -399,20 +379,6 @@ class _Walk:
         self._pending.extendleft(reversed(parts))
         if len(self._pending) > DEPTH:
             refuse_path(self._text, f"leads through more than {DEPTH} parts")
-
-
-def _write_new(name: str, data: bytes, *, files: FileOps, mode: int | None, folder: int) -> None:
-    fd = files.open(name, _CREATE, 0o600 if mode is not None else 0o666, dir_fd=folder)
-    try:
-        write_all(fd, data, files=files)
-        if mode is not None:
-            files.fchmod(fd, mode)
-        files.fsync(fd)
-    except BaseException:
-        with contextlib.suppress(OSError):  # the first error is the one to tell
-            files.close(fd)
-        raise
-    files.close(fd)
 
 
 def _identities(paths: Iterable[Path]) -> Iterator[tuple[int, int]]:
