@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Final, cast
 
-from toolfabric._base.validation import compile_schema
+from toolfabric._base.validation import Validator, compile_schema
 from toolfabric.errors import ValidateError
 from toolfabric.execution.records import ExecArguments, ResultFormat
 from toolfabric.values import Json, JsonObject
@@ -45,7 +46,7 @@ def parse_arguments(value: Json) -> ExecArguments:
         ValidateError: Anything else that the schema does not accept; nothing has run.
     """
     given = _forgive(value)
-    violations = compile_schema(FABRIC_EXEC_SCHEMA).violations(given)
+    violations = _validator().violations(given)
     if violations:
         raise ValidateError("fabric_exec: " + "; ".join(str(one) for one in violations))
     arguments = cast("JsonObject", given)
@@ -59,6 +60,11 @@ def parse_arguments(value: Json) -> ExecArguments:
         name=cast("str | None", display.get("name")),
         description=cast("str | None", display.get("description")),
     )
+
+
+@cache
+def _validator() -> Validator:
+    return compile_schema(FABRIC_EXEC_SCHEMA)
 
 
 def _forgive(value: Json) -> Json:

@@ -64,6 +64,10 @@ class Cut:
         return bool(self.dropped or self.truncated or self.redacted)
 
 
+# Made once: ``json.dumps`` makes one at every call that asks for this form, several times a host call.
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
 def encode(value: Json) -> bytes:
     """Compact JSON in UTF-8; a lone surrogate becomes its escape, as in ``JSON.stringify``.
 
@@ -71,8 +75,7 @@ def encode(value: Json) -> bytes:
         ValueError: NaN, an infinity, a cycle, or an integer too long to be written.
         TypeError: Something that is not JSON.
     """
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.encode("utf-8", "backslashreplace")
+    return _ENCODER.encode(value).encode("utf-8", "backslashreplace")
 
 
 def excess(value: object, *, levels: int, size: int) -> str | None:
