@@ -12,6 +12,7 @@ from typing import Final, cast
 import msgspec
 from msgspec import UNSET
 
+from toolfabric._base.declare import closed_object, count, flag, text
 from toolfabric.errors import InvokeError, StorageError
 from toolfabric.mesh.members import MemberScope, Membership
 from toolfabric.mesh.program import MAX_WAIT_SECONDS, ProgramMesh
@@ -25,29 +26,8 @@ __all__ = ["MeshProvider"]
 _MAX_WAIT_MS: Final = int(MAX_WAIT_SECONDS * 1_000)
 
 
-def _text(description: str) -> JsonObject:
-    return {"type": "string", "description": description}
-
-
 def _name(description: str) -> JsonObject:
     return {"type": "string", "minLength": 1, "maxLength": MAX_NAME_CHARS, "description": description}
-
-
-def _count(description: str, least: int = 0) -> JsonObject:
-    return {"type": "integer", "minimum": least, "description": description}
-
-
-def _flag(description: str) -> JsonObject:
-    return {"type": "boolean", "description": description}
-
-
-def _object(properties: JsonObject, *required: str) -> JsonObject:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": [*required],
-        "additionalProperties": False,
-    }
 
 
 def _list(items: JsonObject) -> JsonObject:
@@ -56,29 +36,27 @@ def _list(items: JsonObject) -> JsonObject:
 
 _TOPIC: Final = _name("Words joined by dots, such as 'build.results'; 'fabric' and below is the host's")
 _KEY: Final = _name("Names joined by '/', such as 'plan/step-1'; the host's prefixes can only be read")
-_IF_VERSION: Final = _count(
-    "Only if the key is at this version; 0: only if it is not there. Left out: always"
-)
-_SWAPPED: Final = _object(
+_IF_VERSION: Final = count("Only if the key is at this version; 0: only if it is not there. Left out: always")
+_SWAPPED: Final = closed_object(
     {
-        "ok": _flag("Whether it was done"),
-        "key": _text("The key"),
-        "version": _count("The new version; if not done, the one that stood in the way, 0 for no such key"),
+        "ok": flag("Whether it was done"),
+        "key": text("The key"),
+        "version": count("The new version; if not done, the one that stood in the way, 0 for no such key"),
     },
     "ok",
     "key",
     "version",
 )
-_EVENT: Final = _object(
+_EVENT: Final = closed_object(
     {
-        "sequence": _count("Its number in the topic, from 1", 1),
-        "id": _text("A name of its own"),
-        "time": _text("When it was written, by the writer's clock"),
-        "topic": _text("The topic"),
-        "kind": _text("What kind of event it is"),
-        "from": _text("The host that wrote it"),
-        "to": _text("Whom it is meant for"),
-        "text": _text("Words"),
+        "sequence": count("Its number in the topic, from 1", 1),
+        "id": text("A name of its own"),
+        "time": text("When it was written, by the writer's clock"),
+        "topic": text("The topic"),
+        "kind": text("What kind of event it is"),
+        "from": text("The host that wrote it"),
+        "to": text("Whom it is meant for"),
+        "text": text("Words"),
         "data": {"description": "Anything else"},
     },
     "sequence",
@@ -89,16 +67,16 @@ _EVENT: Final = _object(
     "from",
 )
 _MEMBER_FIELDS: Final[JsonObject] = {
-    "id": _text("The host's name on the mesh"),
-    "kind": _text("What kind of host it is"),
-    "machine": _text("The computer it runs on"),
-    "pid": _count("Its process"),
-    "cwd": _text("Its workspace"),
-    "session": _text("Its session"),
-    "name": _text("A name for people"),
-    "joinedAt": _text("When it joined"),
-    "renewedAt": _text("When it last renewed its lease"),
-    "expiresAt": _text("When its lease runs out"),
+    "id": text("The host's name on the mesh"),
+    "kind": text("What kind of host it is"),
+    "machine": text("The computer it runs on"),
+    "pid": count("Its process"),
+    "cwd": text("Its workspace"),
+    "session": text("Its session"),
+    "name": text("A name for people"),
+    "joinedAt": text("When it joined"),
+    "renewedAt": text("When it last renewed its lease"),
+    "expiresAt": text("When its lease runs out"),
 }
 _MEMBER_REQUIRED: Final = ("id", "kind", "machine", "pid", "cwd", "joinedAt", "renewedAt", "expiresAt")
 
@@ -107,20 +85,20 @@ _SPECS: Final = (
         name="self",
         description="Who this host is on the mesh.",
         risk=Risk.READ,
-        input_schema=_object({}),
-        output_schema=_object(_MEMBER_FIELDS, *_MEMBER_REQUIRED),
+        input_schema=closed_object({}),
+        output_schema=closed_object(_MEMBER_FIELDS, *_MEMBER_REQUIRED),
     ),
     ActionSpec(
         name="publish",
         description="Add an event to the end of a topic.",
         risk=Risk.WRITE,
         effect="Adds an event that all hosts of the project can read",
-        input_schema=_object(
+        input_schema=closed_object(
             {
                 "topic": _TOPIC,
                 "kind": _name("One word for what kind of event it is"),
                 "to": _name("One word for whom it is meant; everybody can read it all the same"),
-                "text": _text("Words for people"),
+                "text": text("Words for people"),
                 "data": {"description": "Any JSON"},
             },
             "topic",
@@ -135,27 +113,25 @@ _SPECS: Final = (
             "there is none yet."
         ),
         risk=Risk.READ,
-        input_schema=_object(
+        input_schema=closed_object(
             {
                 "topic": _TOPIC,
-                "cursor": _count(
-                    "The last sequence that was seen: 'cursor' of the last answer. 0 by default"
-                ),
-                "limit": _count("How many events at most", 1),
+                "cursor": count("The last sequence that was seen: 'cursor' of the last answer. 0 by default"),
+                "limit": count("How many events at most", 1),
                 "waitMs": {
-                    **_count("How long to wait for an event, in milliseconds"),
+                    **count("How long to wait for an event, in milliseconds"),
                     "maximum": _MAX_WAIT_MS,
                 },
             },
             "topic",
         ),
-        output_schema=_object(
+        output_schema=closed_object(
             {
-                "topic": _text("The topic"),
+                "topic": text("The topic"),
                 "events": _list(_EVENT),
-                "cursor": _count("What to read after next"),
-                "latest": _count("The newest sequence of the topic"),
-                "missed": _count("How many events after the given cursor are no longer kept"),
+                "cursor": count("What to read after next"),
+                "latest": count("The newest sequence of the topic"),
+                "missed": count("How many events after the given cursor are no longer kept"),
             },
             "topic",
             "events",
@@ -168,24 +144,24 @@ _SPECS: Final = (
         name="members",
         description="Which hosts are on the mesh, in the order in which they joined.",
         risk=Risk.READ,
-        input_schema=_object(
+        input_schema=closed_object(
             {
                 "scope": {
                     "type": "string",
                     "enum": [str(scope) for scope in MemberScope],
                     "description": "All of the project's mesh, or those of this machine, or of this session",
                 },
-                "includeStale": _flag("Also those whose lease ran out; false by default"),
+                "includeStale": flag("Also those whose lease ran out; false by default"),
             }
         ),
-        output_schema=_object(
+        output_schema=closed_object(
             {
                 "members": _list(
-                    _object(
+                    closed_object(
                         {
                             **_MEMBER_FIELDS,
-                            "stale": _flag("Whether its lease has run out"),
-                            "self": _flag("Whether it is this host"),
+                            "stale": flag("Whether its lease has run out"),
+                            "self": flag("Whether it is this host"),
                         },
                         *_MEMBER_REQUIRED,
                         "stale",
@@ -200,14 +176,14 @@ _SPECS: Final = (
         name="get",
         description="Read the value of a key and its version.",
         risk=Risk.READ,
-        input_schema=_object({"key": _KEY}, "key"),
-        output_schema=_object(
+        input_schema=closed_object({"key": _KEY}, "key"),
+        output_schema=closed_object(
             {
-                "found": _flag("Whether the key is there"),
-                "key": _text("The key"),
-                "version": _count("Its version; 0 when it is not there"),
+                "found": flag("Whether the key is there"),
+                "key": text("The key"),
+                "version": count("Its version; 0 when it is not there"),
                 "value": {"description": "Its value"},
-                "updatedAt": _text("When it was last changed"),
+                "updatedAt": text("When it was last changed"),
             },
             "found",
             "key",
@@ -219,7 +195,7 @@ _SPECS: Final = (
         description="Set the value of a key, always or only if it is at a version.",
         risk=Risk.WRITE,
         effect="Changes a value that all hosts of the project share",
-        input_schema=_object(
+        input_schema=closed_object(
             {"key": _KEY, "value": {"description": "Any JSON"}, "ifVersion": _IF_VERSION}, "key", "value"
         ),
         output_schema=_SWAPPED,
@@ -229,29 +205,29 @@ _SPECS: Final = (
         description="Remove a key, always or only if it is at a version. The key remembers its version.",
         risk=Risk.WRITE,
         effect="Removes a value that all hosts of the project share",
-        input_schema=_object({"key": _KEY, "ifVersion": _IF_VERSION}, "key"),
+        input_schema=closed_object({"key": _KEY, "ifVersion": _IF_VERSION}, "key"),
         output_schema=_SWAPPED,
     ),
     ActionSpec(
         name="list",
         description="List keys in order, by how they begin.",
         risk=Risk.READ,
-        input_schema=_object(
+        input_schema=closed_object(
             {
-                "prefix": _text("How the keys begin, such as 'plan/'; all keys by default"),
-                "cursor": _text("Go on after this key: 'cursor' of the last answer"),
-                "limit": _count("How many keys at most", 1),
-                "values": _flag("Also the values; false by default"),
+                "prefix": text("How the keys begin, such as 'plan/'; all keys by default"),
+                "cursor": text("Go on after this key: 'cursor' of the last answer"),
+                "limit": count("How many keys at most", 1),
+                "values": flag("Also the values; false by default"),
             }
         ),
-        output_schema=_object(
+        output_schema=closed_object(
             {
                 "entries": _list(
-                    _object(
+                    closed_object(
                         {
-                            "key": _text("The key"),
-                            "version": _count("Its version", 1),
-                            "updatedAt": _text("When it was last changed"),
+                            "key": text("The key"),
+                            "version": count("Its version", 1),
+                            "updatedAt": text("When it was last changed"),
                             "value": {"description": "Its value, if asked for"},
                         },
                         "key",
@@ -259,7 +235,7 @@ _SPECS: Final = (
                         "updatedAt",
                     )
                 ),
-                "cursor": _text("What to go on after; left out when this was all"),
+                "cursor": text("What to go on after; left out when this was all"),
             },
             "entries",
         ),

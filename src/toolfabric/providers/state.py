@@ -12,6 +12,7 @@ from typing import Any, Final, cast
 import msgspec
 from msgspec import UNSET
 
+from toolfabric._base.declare import closed_object, count, flag, text
 from toolfabric.errors import FabricError, InvokeError
 from toolfabric.protocols import CallContext
 from toolfabric.state.control import State
@@ -28,29 +29,12 @@ _LABEL_PATTERN: Final = "^[A-Za-z0-9][A-Za-z0-9 _.:/-]{0,99}$"
 
 
 def _text(description: str, most: int | None = None) -> JsonObject:
-    made: JsonObject = {"type": "string", "description": description}
+    made = text(description)
     return made if most is None else {**made, "maxLength": most}
 
 
 def _label(description: str) -> JsonObject:
     return {"type": "string", "pattern": _LABEL_PATTERN, "description": description}
-
-
-def _count(description: str, least: int = 0) -> JsonObject:
-    return {"type": "integer", "minimum": least, "description": description}
-
-
-def _flag(description: str) -> JsonObject:
-    return {"type": "boolean", "description": description}
-
-
-def _object(properties: JsonObject, *required: str) -> JsonObject:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": [*required],
-        "additionalProperties": False,
-    }
 
 
 def _list(items: JsonObject, description: str, *, least: int = 0, most: int | None = None) -> JsonObject:
@@ -63,8 +47,8 @@ def _or_null(schema: JsonObject) -> JsonObject:
 
 
 _LIMITS: Final = _list(
-    _object(
-        {"path": _text("A source file of the workspace"), "atMost": _count("Decision points")},
+    closed_object(
+        {"path": _text("A source file of the workspace"), "atMost": count("Decision points")},
         "path",
         "atMost",
     ),
@@ -72,13 +56,13 @@ _LIMITS: Final = _list(
     most=100,
 )
 _COMMANDS: Final = _list(
-    _object(
+    closed_object(
         {
             "name": _label("What it shows"),
             "command": _text("The program; no shell reads it"),
             "args": _list(_text("One argument", 4_096), "Its arguments; none by default", most=64),
             "timeoutMs": {
-                **_count("Milliseconds that it may take; 30000 by default", 1_000),
+                **count("Milliseconds that it may take; 30000 by default", 1_000),
                 "maximum": 600_000,
             },
         },
@@ -88,10 +72,10 @@ _COMMANDS: Final = _list(
     "Programs that must end with exit code 0; 'state.verify' runs them, and nothing else does",
     most=16,
 )
-_BINDING: Final = _object(
+_BINDING: Final = closed_object(
     {
         "transitionId": _text("The transition that led here"),
-        "version": _count("How many transitions led here", 1),
+        "version": count("How many transitions led here", 1),
         "to": _text("The state"),
     },
     "transitionId",
@@ -99,7 +83,7 @@ _BINDING: Final = _object(
     "to",
 )
 _REASONS: Final = _list(
-    _object(
+    closed_object(
         {"code": _text("The reason in one word"), "detail": _text("The reason for people")}, "code", "detail"
     ),
     "Every reason; empty when there is none",
@@ -115,11 +99,11 @@ _SPECS: Final = (
         ),
         risk=Risk.WRITE,
         effect="Changes the state of the work that all hosts of the project share",
-        input_schema=_object(
+        input_schema=closed_object(
             {
                 "to": _label("The new state, such as 'reviewed'"),
                 "summary": _text("What was done, for people", 4_000),
-                "ifVersion": _count("The version the head is at: 'version' of 'state.get', 0 for none"),
+                "ifVersion": count("The version the head is at: 'version' of 'state.get', 0 for none"),
                 "commands": _COMMANDS,
                 "complexity": _LIMITS,
                 "data": {"description": "Any JSON to keep with it"},
@@ -128,13 +112,13 @@ _SPECS: Final = (
             "summary",
             "ifVersion",
         ),
-        output_schema=_object(
+        output_schema=closed_object(
             {
-                "ok": _flag("Whether the head moved"),
+                "ok": flag("Whether the head moved"),
                 "head": _or_null(_BINDING),
                 "from": _or_null(_BINDING),
                 "proof": _text("The digest of this transition and all before it"),
-                "announced": _flag("Whether the event about it was kept too"),
+                "announced": flag("Whether the event about it was kept too"),
             },
             "ok",
             "head",
@@ -144,12 +128,12 @@ _SPECS: Final = (
         name="get",
         description="Where the work stands, and whether that is certified or every reason why not.",
         risk=Risk.READ,
-        input_schema=_object({}),
-        output_schema=_object(
+        input_schema=closed_object({}),
+        output_schema=closed_object(
             {
                 "head": _or_null(_BINDING),
-                "version": _count("The head's version; 0 when there is none"),
-                "certified": _flag("Whether a certificate holds for exactly this head"),
+                "version": count("The head's version; 0 when there is none"),
+                "certified": flag("Whether a certificate holds for exactly this head"),
                 "reasons": _REASONS,
                 "transition": _DATED,
                 "certificate": _DATED,
@@ -165,13 +149,13 @@ _SPECS: Final = (
         name="history",
         description="The transitions that led to the head, newest first, as far back as they are kept.",
         risk=Risk.READ,
-        input_schema=_object(
+        input_schema=closed_object(
             {
-                "limit": {**_count("How many at most; 20 by default", 1), "maximum": _MAX_STEPS},
+                "limit": {**count("How many at most; 20 by default", 1), "maximum": _MAX_STEPS},
                 "cursor": _text("Go on from here: 'cursor' of the last answer"),
             }
         ),
-        output_schema=_object(
+        output_schema=closed_object(
             {
                 "transitions": _list(_DATED, "The transitions with 'committedAt' and 'proof'"),
                 "cursor": _text("What to go on from; left out when this was all"),
@@ -184,11 +168,11 @@ _SPECS: Final = (
         name="complexity",
         description="Count the decision points of TypeScript, JavaScript and Python files.",
         risk=Risk.READ,
-        input_schema=_object(
+        input_schema=closed_object(
             {"paths": _list(_text("A file of the workspace"), "The files", least=1, most=100)}, "paths"
         ),
-        output_schema=_object(
-            {"files": _list(_DATED, "One for each path, in order"), "decisions": _count("All together")},
+        output_schema=closed_object(
+            {"files": _list(_DATED, "One for each path, in order"), "decisions": count("All together")},
             "files",
             "decisions",
         ),
@@ -201,12 +185,12 @@ _SPECS: Final = (
         ),
         risk=Risk.EXECUTE,
         effect="Runs the commands that are attached to the head, in the workspace",
-        input_schema=_object(
-            {"version": _count("The version to verify: 'version' of 'state.get'", 1)}, "version"
+        input_schema=closed_object(
+            {"version": count("The version to verify: 'version' of 'state.get'", 1)}, "version"
         ),
-        output_schema=_object(
+        output_schema=closed_object(
             {
-                "verified": _flag("Whether the head is certified now"),
+                "verified": flag("Whether the head is certified now"),
                 "reasons": _REASONS,
                 "results": _list(_DATED, "How each command ended, in order"),
                 "certificate": _DATED,
@@ -221,20 +205,20 @@ _SPECS: Final = (
         description="Set where the work is to get to, and how that is told.",
         risk=Risk.WRITE,
         effect="Changes the goal that all hosts of the project share",
-        input_schema=_object(
+        input_schema=closed_object(
             {
                 "text": _text("The goal, for people", 4_000),
                 "to": _label("The state the head must be at"),
-                "certified": _flag("Whether the head must be certified; false by default"),
+                "certified": flag("Whether the head must be certified; false by default"),
                 "complexity": _LIMITS,
-                "ifVersion": _count("Only if the goal is at this version; 0: only if there is none"),
+                "ifVersion": count("Only if the goal is at this version; 0: only if there is none"),
             },
             "text",
         ),
-        output_schema=_object(
+        output_schema=closed_object(
             {
-                "ok": _flag("Whether it was set"),
-                "version": _count("The goal's version; if not set, the one that stood in the way"),
+                "ok": flag("Whether it was set"),
+                "version": count("The goal's version; if not set, the one that stood in the way"),
             },
             "ok",
             "version",
@@ -244,13 +228,13 @@ _SPECS: Final = (
         name="checkGoal",
         description="Whether the goal is reached, or every reason why not.",
         risk=Risk.READ,
-        input_schema=_object({}),
-        output_schema=_object(
+        input_schema=closed_object({}),
+        output_schema=closed_object(
             {
-                "reached": _flag("Whether it is"),
+                "reached": flag("Whether it is"),
                 "reasons": _REASONS,
                 "goal": _DATED,
-                "version": _count("The goal's version"),
+                "version": count("The goal's version"),
             },
             "reached",
             "reasons",

@@ -9,51 +9,30 @@ from __future__ import annotations
 
 from typing import Final
 
+from toolfabric._base.declare import closed_object, count, flag, text
 from toolfabric.values import ActionSpec, Json, JsonObject, Risk
 
 __all__ = ["SPECS"]
-
-
-def _text(description: str) -> JsonObject:
-    return {"type": "string", "description": description}
-
-
-def _flag(description: str) -> JsonObject:
-    return {"type": "boolean", "description": description}
-
-
-def _count(description: str, least: int = 0) -> JsonObject:
-    return {"type": "integer", "minimum": least, "description": description}
-
-
-def _object(properties: JsonObject, *required: str, **more: Json) -> JsonObject:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": [*required],
-        "additionalProperties": False,
-        **more,
-    }
 
 
 def _list(items: JsonObject) -> JsonObject:
     return {"type": "array", "items": items}
 
 
-_PATH: Final = _text("The file, relative to the workspace or absolute inside it")
-_FOLDER: Final = _text("Where to look, relative to the workspace; the workspace itself by default")
-_TRUNCATED: Final = _flag("Whether something was left out")
-_NOTE: Final = _text("What was left out, or is special, in words")
-_OLD: Final = _text("The exact text to replace; it must occur exactly once")
-_NEW: Final = _text("What to put in its place")
+_PATH: Final = text("The file, relative to the workspace or absolute inside it")
+_FOLDER: Final = text("Where to look, relative to the workspace; the workspace itself by default")
+_TRUNCATED: Final = flag("Whether something was left out")
+_NOTE: Final = text("What was left out, or is special, in words")
+_OLD: Final = text("The exact text to replace; it must occur exactly once")
+_NEW: Final = text("What to put in its place")
 
 
 def _changed(**details: Json) -> JsonObject:
     """The answer of an action that changes something: ``{ok, output, details}``."""
-    return _object(
+    return closed_object(
         {
-            "ok": _flag("Whether it was done"),
-            "output": _text("What was done, or printed, in words"),
+            "ok": flag("Whether it was done"),
+            "output": text("What was done, or printed, in words"),
             "details": {"type": "object", "properties": {**details}},
         },
         "ok",
@@ -69,24 +48,24 @@ _READ: Final = ActionSpec(
         "without content."
     ),
     risk=Risk.READ,
-    input_schema=_object(
+    input_schema=closed_object(
         {
             "path": _PATH,
-            "offset": _count("The line to start at, from 1"),
-            "limit": _count("How many lines at most; 10000 by default", 1),
+            "offset": count("The line to start at, from 1"),
+            "limit": count("How many lines at most; 10000 by default", 1),
         },
         "path",
     ),
-    output_schema=_object(
+    output_schema=closed_object(
         {
-            "path": _text("The file, relative to the workspace, links resolved"),
+            "path": text("The file, relative to the workspace, links resolved"),
             "kind": {"type": "string", "enum": ["text", "binary", "image"]},
-            "text": _text("The lines; empty when the file is not text"),
-            "lines": _count("How many lines are in text"),
-            "totalLines": _count("How many the file has; left out for very large files"),
-            "bytes": _count("The file's size"),
-            "truncated": _flag("Whether lines follow, or a long line was cut"),
-            "nextOffset": _count("The offset to go on with, when lines follow"),
+            "text": text("The lines; empty when the file is not text"),
+            "lines": count("How many lines are in text"),
+            "totalLines": count("How many the file has; left out for very large files"),
+            "bytes": count("The file's size"),
+            "truncated": flag("Whether lines follow, or a long line was cut"),
+            "nextOffset": count("The offset to go on with, when lines follow"),
             "note": _NOTE,
         },
         "path",
@@ -105,31 +84,31 @@ _GREP: Final = ActionSpec(
         "The pattern is a regular expression in RE2 syntax: no look-around and no back-references."
     ),
     risk=Risk.READ,
-    input_schema=_object(
+    input_schema=closed_object(
         {
-            "pattern": _text("A regular expression, or plain text with literal"),
+            "pattern": text("A regular expression, or plain text with literal"),
             "path": _FOLDER,
-            "glob": _text(
+            "glob": text(
                 "Only files that match, e.g. '*.ts', 'src/**/*.{js,ts}', or '!*.min.js' for all others"
             ),
-            "ignoreCase": _flag("Ignore upper and lower case"),
-            "literal": _flag("Take the pattern as plain text"),
+            "ignoreCase": flag("Ignore upper and lower case"),
+            "literal": flag("Take the pattern as plain text"),
             "context": {
-                **_count("Lines to show before and after each match; none by default"),
+                **count("Lines to show before and after each match; none by default"),
                 "maximum": 50,
             },
-            "limit": _count("How many matching lines at most; 1000 by default and at most", 1),
+            "limit": count("How many matching lines at most; 1000 by default and at most", 1),
         },
         "pattern",
     ),
-    output_schema=_object(
+    output_schema=closed_object(
         {
             "matches": _list(
-                _object(
+                closed_object(
                     {
-                        "path": _text("The file, relative to the workspace"),
-                        "line": _count("The line's number, from 1", 1),
-                        "text": _text("The line without its end; long ones are cut around the match"),
+                        "path": text("The file, relative to the workspace"),
+                        "line": count("The line's number, from 1", 1),
+                        "text": text("The line without its end; long ones are cut around the match"),
                         "before": _list({"type": "string"}),
                         "after": _list({"type": "string"}),
                     },
@@ -138,7 +117,7 @@ _GREP: Final = ActionSpec(
                     "text",
                 )
             ),
-            "files": _count("How many files were searched"),
+            "files": count("How many files were searched"),
             "truncated": _TRUNCATED,
             "note": _NOTE,
         },
@@ -155,17 +134,17 @@ _FIND: Final = ActionSpec(
         "Respects .gitignore and .ignore, skips .git, and does not go through links."
     ),
     risk=Risk.READ,
-    input_schema=_object(
+    input_schema=closed_object(
         {
-            "pattern": _text("A glob pattern, e.g. '*.ts', '**/*.json', 'src/**/*.spec.{js,ts}'"),
+            "pattern": text("A glob pattern, e.g. '*.ts', '**/*.json', 'src/**/*.spec.{js,ts}'"),
             "path": _FOLDER,
-            "limit": _count("How many paths at most; 10000 by default and at most", 1),
+            "limit": count("How many paths at most; 10000 by default and at most", 1),
         },
         "pattern",
     ),
-    output_schema=_object(
+    output_schema=closed_object(
         {
-            "paths": _list(_text("A path relative to the workspace; folders end with a slash")),
+            "paths": _list(text("A path relative to the workspace; folders end with a slash")),
             "truncated": _TRUNCATED,
             "note": _NOTE,
         },
@@ -178,22 +157,22 @@ _LS: Final = ActionSpec(
     name="ls",
     description="List a folder, hidden entries included, sorted by name.",
     risk=Risk.READ,
-    input_schema=_object(
+    input_schema=closed_object(
         {
             "path": _FOLDER,
-            "limit": _count("How many entries at most; 10000 by default and at most", 1),
+            "limit": count("How many entries at most; 10000 by default and at most", 1),
         }
     ),
-    output_schema=_object(
+    output_schema=closed_object(
         {
-            "path": _text("The folder, relative to the workspace"),
+            "path": text("The folder, relative to the workspace"),
             "entries": _list(
-                _object(
+                closed_object(
                     {
-                        "name": _text("The entry's name; folders end with a slash"),
+                        "name": text("The entry's name; folders end with a slash"),
                         "type": {"type": "string", "enum": ["file", "directory", "link", "other"]},
-                        "bytes": _count("The size of a file"),
-                        "target": _text("Where a link points"),
+                        "bytes": count("The size of a file"),
+                        "target": text("Where a link points"),
                     },
                     "name",
                     "type",
@@ -217,7 +196,7 @@ _EDIT: Final = ActionSpec(
     ),
     risk=Risk.WRITE,
     effect="Changes text in one file.",
-    input_schema=_object(
+    input_schema=closed_object(
         {
             "path": _PATH,
             "oldText": _OLD,
@@ -225,7 +204,7 @@ _EDIT: Final = ActionSpec(
             "edits": {
                 "type": "array",
                 "minItems": 1,
-                "items": _object({"oldText": _OLD, "newText": _NEW}, "oldText", "newText"),
+                "items": closed_object({"oldText": _OLD, "newText": _NEW}, "oldText", "newText"),
                 "description": "Several replacements in one file",
             },
         },
@@ -234,10 +213,10 @@ _EDIT: Final = ActionSpec(
         dependentRequired={"oldText": ["newText"], "newText": ["oldText"]},
     ),
     output_schema=_changed(
-        path=_text("The file, relative to the workspace, links resolved"),
-        replacements=_count("How many pieces of text were replaced"),
-        firstChangedLine=_count("The first line that changed, from 1", 1),
-        diff=_text("What changed, as a unified diff; cut when long"),
+        path=text("The file, relative to the workspace, links resolved"),
+        replacements=count("How many pieces of text were replaced"),
+        firstChangedLine=count("The first line that changed, from 1", 1),
+        diff=text("What changed, as a unified diff; cut when long"),
     ),
 )
 
@@ -249,11 +228,11 @@ _WRITE: Final = ActionSpec(
     ),
     risk=Risk.WRITE,
     effect="Creates or replaces one file.",
-    input_schema=_object({"path": _PATH, "content": _text("The whole content")}, "path", "content"),
+    input_schema=closed_object({"path": _PATH, "content": text("The whole content")}, "path", "content"),
     output_schema=_changed(
-        path=_text("The file, relative to the workspace, links resolved"),
-        bytes=_count("The size of the new content"),
-        created=_flag("True when there was no such file before; left out otherwise"),
+        path=text("The file, relative to the workspace, links resolved"),
+        bytes=count("The size of the new content"),
+        created=flag("True when there was no such file before; left out otherwise"),
     ),
 )
 
@@ -266,23 +245,23 @@ _BASH: Final = ActionSpec(
     ),
     risk=Risk.EXECUTE,
     effect="Runs a program with the rights of the user; it can do all that the user can.",
-    input_schema=_object(
+    input_schema=closed_object(
         {
-            "command": _text("The command, for bash, or sh where there is no bash"),
+            "command": text("The command, for bash, or sh where there is no bash"),
             "timeout": {
                 "type": "number",
                 "exclusiveMinimum": 0,
                 "description": "Seconds after which the command is killed; none by default",
             },
-            "settle": _flag("Return a failed command as ok: false instead of raising"),
+            "settle": flag("Return a failed command as ok: false instead of raising"),
         },
         "command",
     ),
     output_schema=_changed(
         exitCode={"type": ["integer", "null"], "description": "Null when the command ran out of time"},
-        signal=_text("The signal that ended the shell itself"),
-        timedOut=_flag("True when the command ran out of time; left out otherwise"),
-        omittedBytes=_count("How much output was left out of the middle"),
+        signal=text("The signal that ended the shell itself"),
+        timedOut=flag("True when the command ran out of time; left out otherwise"),
+        omittedBytes=count("How much output was left out of the middle"),
     ),
 )
 
