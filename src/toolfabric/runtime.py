@@ -157,8 +157,8 @@ class Fabric:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What was odd when the host was opened, for a person."""
-        return tuple(self._warnings)
+        """What was odd when the host was opened or since, for a person."""
+        return (*self._warnings, *self._registry.problems())
 
     async def execute(
         self,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -205,3 +206,31 @@ async def test_a_vanished_workspace_ends_in_a_clear_error(workspace: Path) -> No
         result = await fabric.execute('return await pi.read(path="a.txt")')
     assert not result.success
     assert "pi.read" in (result.error or "")
+
+
+@pytest.mark.parametrize(
+    "args", [{"path": {1}}, {"path": float("nan")}, object(), {1: 2}], ids=["set", "nan", "object", "key"]
+)
+async def test_arguments_that_are_no_json_are_refused_at_validate(workspace: Path, args: Any) -> None:
+    async with Fabric.open(workspace, options=PLAIN) as fabric:
+        with pytest.raises(ValidateError, match=r"^pi\.read: "):
+            await fabric.call("pi.read", args)
+
+
+async def test_a_refresh_that_failed_becomes_a_warning(workspace: Path) -> None:
+    provider = Announcing()
+    async with Fabric.open(workspace, options=PLAIN) as fabric:
+        await fabric.mount(provider)
+        assert fabric.warnings == ()
+        provider.bad = True
+        provider.changed()
+        async with asyncio.timeout(10):
+            while not fabric.warnings:  # noqa: ASYNC110 -- nothing announces the end of a refresh
+                await asyncio.sleep(0.01)
+        assert "bad name" in fabric.warnings[0]
+
+
+class Announcing(Adder):
+    def subscribe(self, changed: Callable[[], None]) -> Callable[[], None]:
+        self.changed = changed
+        return lambda: None

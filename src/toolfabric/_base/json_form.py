@@ -18,6 +18,7 @@ __all__ = [
     "NotJsonError",
     "copy_json",
     "deeper_than",
+    "is_json",
     "json_path",
     "json_size",
     "json_type",
@@ -64,6 +65,15 @@ def json_size(value: object, *, max_depth: int = MAX_DEPTH, max_values: int = MA
         NotJsonError: Something in it is not plain JSON, not finite, not Unicode, too deep or too much.
     """
     return _Walk(max_depth, max_values).size(value, max_depth)
+
+
+def is_json(value: object) -> bool:
+    """Whether it is plain JSON within the bounds of ``json_size``."""
+    try:
+        json_size(value)
+    except NotJsonError:
+        return False
+    return True
 
 
 def copy_json(value: Json) -> Json:

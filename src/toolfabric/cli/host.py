@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
@@ -66,13 +66,21 @@ async def _main(
     _catch(ended)
     try:
         async with Fabric.open(cwd, config, options=options) as fabric:
-            for warning in fabric.warnings:
-                output.note(f"fabric: {warning}")
-            return await work(fabric)
+            told = fabric.warnings
+            _tell(told)
+            try:
+                return await work(fabric)
+            finally:
+                _tell([warning for warning in fabric.warnings if warning not in told])
     except asyncio.CancelledError:
         if ended:
             raise Terminated from None
         raise
+
+
+def _tell(warnings: Iterable[str]) -> None:
+    for warning in warnings:
+        output.note(f"fabric: {warning}")
 
 
 def _catch(ended: list[signal.Signals]) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from toolfabric._base.json_form import is_json
 from toolfabric.errors import CallError, KernelError
 from toolfabric.execution.bridge import ExecutionBridge, Record
 from toolfabric.execution.failures import describe_failure
@@ -126,7 +127,8 @@ class Executor:
             CallError: The call was refused or failed.
             StorageError: The record could not be opened; nothing ran.
         """
-        entry = self._journal.begin(CALL_NAME, {"ref": ref, "args": args})
+        # What is no JSON cannot be written down; the pipeline refuses it, with the place.
+        entry = self._journal.begin(CALL_NAME, {"ref": ref, "args": args if is_json(args) else None})
         run = _Run(entry, self._clock, self._options)
         try:
             value = await self._pipeline.call(

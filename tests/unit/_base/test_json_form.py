@@ -15,6 +15,7 @@ from toolfabric._base.json_form import (
     NotJsonError,
     copy_json,
     deeper_than,
+    is_json,
     json_path,
     json_size,
     json_type,
@@ -180,3 +181,9 @@ def test_a_path_quotes_only_what_is_no_plain_name() -> None:
     assert json_path(("a", 0, "b_1")) == "$.a[0].b_1"
     assert json_path(("a b", 'q"\x1b')) == '$["a b"]["q\\u0022\\u001b"]'
     assert json_path(("k" * 100,)) == f'$["{"k" * 60}…"]'
+
+
+def test_whether_it_is_json_agrees_with_its_size() -> None:
+    assert is_json({"a": [1, None, "x"]})
+    assert not is_json({"a": {1}})
+    assert not is_json(float("nan"))

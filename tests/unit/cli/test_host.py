@@ -62,3 +62,21 @@ def test_the_folder_is_without_links(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
     assert host.folder(str(tmp_path / "link")) == (tmp_path / "real").resolve()
+
+
+def test_what_turned_up_while_working_is_told_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The compiled normal forms cannot be kept, which shows only after the host was opened."""
+    agent = tmp_path / "agent"
+    (agent / "fabric").mkdir(parents=True)
+    (agent / "fabric" / "entropy").write_text("in the way", encoding="utf-8")
+
+    async def compiled(fabric: Fabric) -> Json:
+        await fabric.compiled()
+        return None
+
+    host.in_fabric(compiled, cwd=tmp_path, options=host.unrecorded())
+    told = capsys.readouterr().err
+    assert told.count("entropy") >= 1
+    assert len(told.splitlines()) == len(set(told.splitlines()))
